@@ -10,23 +10,17 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice, repeat
+from itertools import repeat
 from typing import Any
-
-import numpy as np
 
 from bakeoff.learners.definitions.decision_tree import grow_tree, work_growth, work_queries
 from bakeoff.learners.definitions.k_nearest_neighbors import work_distance, work_nearest, work_weight
-from bakeoff.learners.definitions.least_squares import append_ones, work_least_squares
-from bakeoff.learners.definitions.logistic_regression import (
-    work_gradient_ascent,
-    work_logistic_regression,
-    work_sigmoid,
-)
+from bakeoff.learners.definitions.least_squares import work_least_squares
+from bakeoff.learners.definitions.logistic_regression import work_logistic_regression
 from bakeoff.learners.definitions.majority_vote import work_average, work_vote
-from bakeoff.learners.definitions.mlp import Network, work_network
+from bakeoff.learners.definitions.mlp import work_network
 from bakeoff.learners.definitions.naive_bayes import work_density, work_naive_bayes, work_smoothing
-from bakeoff.learners.definitions.perceptron import FEWEST_MISTAKES, LAST, MEAN, work_perceptron, work_update
+from bakeoff.learners.definitions.perceptron import work_perceptron, work_update
 from bakeoff.learners.definitions.pruning import work_accuracy, work_pruning
 from bakeoff.learners.definitions.random_forest import Draw, work_forest
 from bakeoff.learners.definitions.scaling import work_scale
@@ -44,12 +38,9 @@ from bakeoff.learners.definitions.splits import (
     work_question,
 )
 from bakeoff.learners.definitions.steps import Problem, Step
-from bakeoff.learners.definitions.svm import make_kernel, work_kernel, work_margin, work_svm
+from bakeoff.learners.definitions.svm import work_svm
 
 VOTE_TOLERANCE = 1e-12
-NEWTON_STEPS = 50
-"""More than Newton's method needs for a learner that finds the same weights otherwise."""
-
 SOLVER_TOLERANCE = 1e-5
 """The largest difference to a learner that solves iteratively until its own tolerance is reached."""
 
@@ -108,72 +99,6 @@ def work_fitted_forest(learner: Any, problem: Problem) -> Iterator[Step]:
     yield from work_forest(problem, draws, max_features, learner.criterion, learner.max_depth or math.inf, voting)
 
 
-def work_fitted_perceptron(learner: Any, problem: Problem) -> Iterator[Step]:
-    """Yield the steps of a perceptron with its initial planes, learning rate and orders of the rows."""
-    n, d = problem.X.shape
-    k = len(learner.coef_)
-    planes = np.zeros((k, d + 1))
-    planes[:, :-1] = 0 if learner.coef_init is None else learner.coef_init
-    planes[:, -1] = 0 if learner.intercept_init is None else learner.intercept_init
-    seeds = np.random.RandomState(learner.random_state).randint(2**31, size=k)
-    orders = [islice(draw_orders(seed, n, shuffle=learner.shuffle), learner.max_iter) for seed in seeds]
-    rule = FEWEST_MISTAKES if learner.pocket else LAST
-    yield from work_perceptron(problem, planes, learner.eta0, orders, MEAN if learner.averaged else rule)
-
-
-def draw_orders(seed: int, n: int, *, shuffle: bool) -> Iterator[np.ndarray]:
-    """Yield the order of the n rows in each pass, as the learner draws it from the seed of a plane."""
-    random_state = np.random.RandomState(seed)
-    while True:
-        yield random_state.permutation(n) if shuffle else np.arange(n)
-
-
-def work_fitted_least_squares(learner: Any, problem: Problem) -> Iterator[Step]:
-    """Yield the steps of linear regression, or of ridge regression with its penalty."""
-    penalty = getattr(learner, "alpha", 0.0)
-    require_one_solution(problem, penalty)
-    yield from work_least_squares(problem, penalty)
-
-
-def require_one_solution(problem: Problem, penalty: float) -> None:
-    """Raise ValueError if many weights fit equally well."""
-    if penalty == 0 and np.linalg.matrix_rank(append_ones(problem.X)) <= len(problem.features):
-        raise ValueError(
-            "the columns are collinear, or the rows too few, so that many weights fit equally well; choose others with "
-            "columns= or rows=, or set a penalty with learner=ridge or learner.C=1"
-        )
-
-
-def work_fitted_logistic_regression(learner: Any, problem: Problem) -> Iterator[Step]:
-    """Yield the steps of logistic regression with the learner's penalty, and as many as it takes."""
-    penalty = 0.0 if learner.penalty is None else 1 / learner.C
-    require_one_solution(problem, penalty)
-    is_ascent = learner.solver == "gradient_descent"
-    if len(learner.classes_) > 2 and learner.form == "softmax" and (penalty or is_ascent):
-        raise ValueError("more than two classes are calculated with a reference class; set learner.form=reference")
-    if is_ascent:
-        yield from work_gradient_ascent(problem, penalty, learner.n_iter_[0])
-    else:
-        steps = NEWTON_STEPS if learner.solver in ("lbfgs", "sag", "saga") else learner.n_iter_[0]
-        yield from work_logistic_regression(problem, penalty, steps)
-
-
-def work_fitted_network(learner: Any, problem: Problem) -> Iterator[Step]:
-    """Yield the passes of a network with the weights of the learner."""
-    layers = list(zip(learner.coefs_, learner.intercepts_, strict=True))
-    network = Network(layers, learner.activation, learner.out_activation_)
-    yield from work_network(problem, network, getattr(learner, "classes_", None))
-
-
-def work_fitted_svm(learner: Any, problem: Problem) -> Iterator[Step]:
-    """Yield the steps of a support vector machine, with its kernel."""
-    d = problem.X.shape[1]
-    by_name = {"auto": 1 / d, "scale": 1 / (d * problem.X.var() or 1)}
-    gamma = by_name.get(learner.gamma, learner.gamma)
-    kernel = make_kernel(learner.kernel, gamma, learner.coef0, learner.degree)
-    yield from work_svm(problem, kernel, learner.C, float(learner.intercept_[0]))
-
-
 def work_baseline(learner: Any, problem: Problem) -> Iterator[Step]:
     """Yield the vote or the mean of all rows for each query."""
     if hasattr(learner, "classes_"):
@@ -207,6 +132,9 @@ TREE = ("criterion", "max_depth", "min_samples_split", "random_state")
 FEW_TREES = {"n_estimators": tuple(range(1, 11))}
 """A query descends all trees of a forest."""
 
+FEW_UNITS = {"hidden_layer_sizes": tuple(range(1, 9))}
+"""The sums of all units are written out."""
+
 FOREST_CRITERIA = {"criterion": ("gini", "entropy", "log_loss", "misclassification")}
 FOREST_TREES = ("max_depth", "max_features", "feature_subset", "bootstrap", "max_samples")
 FOREST = (*FOREST_TREES, "voting", "oob_score", "n_jobs", "random_state")
@@ -216,17 +144,17 @@ CALCULATIONS: Mapping[str, Calculation] = {
     "decision_tree_regressor": Calculation(work_fitted_tree, "predict", TREE, is_nominal=True),
     "knn": NEIGHBORS,
     "knn_regressor": replace(NEIGHBORS, response="predict"),
-    "linear_regression": Calculation(work_fitted_least_squares, "predict", tolerance=SOLVER_TOLERANCE),
+    "linear_regression": Calculation(work_least_squares, "predict", tolerance=SOLVER_TOLERANCE),
     "logistic_regression": Calculation(
-        work_fitted_logistic_regression,
+        work_logistic_regression,
         "predict_proba",
         ("C", "form", "solver", "tol", "max_iter", "random_state", "penalty"),
         tolerance=SOLVER_TOLERANCE,
     ),
     "majority": Calculation(work_baseline, "predict_proba", ("class_order",)),
     "mean": Calculation(work_baseline, "predict"),
-    "mlp": Calculation(work_fitted_network, "predict_proba", None, tolerance=SOLVER_TOLERANCE),
-    "mlp_regressor": Calculation(work_fitted_network, "predict", None, tolerance=SOLVER_TOLERANCE),
+    "mlp": Calculation(work_network, "predict_proba", None, FEW_UNITS, tolerance=SOLVER_TOLERANCE),
+    "mlp_regressor": Calculation(work_network, "predict", None, FEW_UNITS, tolerance=SOLVER_TOLERANCE),
     "naive_bayes": Calculation(
         work_naive_bayes,
         "predict_proba",
@@ -234,7 +162,7 @@ CALCULATIONS: Mapping[str, Calculation] = {
         is_nominal=True,
     ),
     "perceptron": Calculation(
-        work_fitted_perceptron,
+        work_perceptron,
         "decision_function",
         ("eta0", "coef_init", "intercept_init", "max_iter", "shuffle", "pocket", "averaged", "random_state"),
     ),
@@ -242,9 +170,9 @@ CALCULATIONS: Mapping[str, Calculation] = {
         work_fitted_forest, "predict_proba", FOREST, {**FEW_TREES, **FOREST_CRITERIA}, is_nominal=True
     ),
     "random_forest_regressor": Calculation(work_fitted_forest, "predict", FOREST, FEW_TREES, is_nominal=True),
-    "ridge": Calculation(work_fitted_least_squares, "predict", ("alpha",), tolerance=SOLVER_TOLERANCE),
+    "ridge": Calculation(work_least_squares, "predict", ("alpha",), tolerance=SOLVER_TOLERANCE),
     "svm": Calculation(
-        work_fitted_svm,
+        work_svm,
         "decision_function",
         ("C", "degree", "gamma", "coef0", "tol", "max_iter", "multi_class", "random_state"),
         {"kernel": ("linear", "poly", "rbf")},
@@ -263,12 +191,9 @@ SINGLE_STEPS: Mapping[str, Callable[..., Step]] = {
     "gain_ratio": partial(work_gain, "gain_ratio"),
     "gini": partial(work_counts, gini),
     "information": work_information,
-    "kernel": work_kernel,
-    "margin": work_margin,
     "misclassification": partial(work_counts, misclassification),
     "question": work_question,
     "scale": work_scale,
-    "sigmoid": work_sigmoid,
     "smoothing": work_smoothing,
     "squared_error": partial(work_impurity, squared_error),
     "update": work_update,

@@ -16,18 +16,11 @@ Reference: T. Hastie, R. Tibshirani, J. Friedman, "The Elements of Statistical L
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.steps import (
-    Problem,
-    Regions,
-    Step,
-    bracket,
-    number_rows,
-    write_point,
-    write_products,
-)
+from bakeoff.learners.definitions.steps import Problem, Regions, Step, bracket, write_point, write_products
 
 
 def least_squares(X: np.ndarray, y: np.ndarray, penalty: float = 0.0) -> tuple[np.ndarray, float]:
@@ -54,36 +47,37 @@ def append_ones(X: np.ndarray) -> np.ndarray:
     return np.column_stack([X, np.ones(len(X))])
 
 
-def work_least_squares(problem: Problem, penalty: float) -> Iterator[Step]:
-    """Yield the normal equations of `least_squares`, their solution, the residuals, and the predictions."""
-    y = problem.y
-    numbers = number_rows(range(len(y)))
+def require_one_solution(problem: Problem, penalty: float) -> None:
+    """Raise ValueError if many weights fit equally well."""
+    if penalty == 0 and np.linalg.matrix_rank(append_ones(problem.X)) <= len(problem.features):
+        raise ValueError(
+            "the columns are collinear, or the rows too few, so that many weights fit equally well; choose others with "
+            "columns= or rows=, or set a penalty with learner=ridge or learner.C=1"
+        )
+
+
+def work_least_squares(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the normal equations of `least_squares`, their solution, and the predictions."""
+    penalty = getattr(learner, "alpha", 0.0)  # of ridge regression
+    require_one_solution(problem, penalty)
     X = append_ones(problem.X)  # (n, d + 1)
     names = (*problem.features, "1")
     yield Step(
         "Append a 1 to each row for the intercept, and multiply the columns: XᵀX and Xᵀy.",
-        table=(("XᵀX", *names, "Xᵀy"), *zip(names, *X.T @ X, X.T @ y, strict=True)),
-        rows=numbers,
+        table=(("XᵀX", *names, "Xᵀy"), *zip(names, *X.T @ X, X.T @ problem.y, strict=True)),
     )
-    w, b = least_squares(problem.X, y, penalty)
+    w, b = least_squares(problem.X, problem.y, penalty)
     yield Step(
         "Solve (XᵀX + λ I') (w, b) = Xᵀy, where I' is the identity matrix with 0 in the place of b.",
         f"λ = {penalty}, w = {write_point(w)}, b = {b}",
         values={"b": b, **dict(zip(problem.features, w, strict=True))},
         drawing=Regions(),
     )
-    fitted = problem.X @ w + b  # (n,)
-    yield Step(
-        "Compute what is minimised, from the residuals y - ŷ.",
-        f"Σ (y - ŷ)² + λ ‖w‖² = {objective(problem.X, y, w, b, penalty)}",
-        table=(("row", "y", "ŷ", "y - ŷ"), *zip(numbers, y, fitted, y - fitted, strict=True)),
-    )
     for query in problem.queries:
         answer = float(w @ query + b)
         yield Step(
             f"Predict {problem.target} for x = {write_point(query)}.",
             f"ŷ = w·x + b = {write_products(w, query)} + {bracket(b)} = {answer}",
-            values={"ŷ": answer},
             drawing=Regions(),
             answer=answer,
             response=(answer,),

@@ -20,14 +20,14 @@ Reference: T. Hastie, R. Tibshirani, J. Friedman, "The Elements of Statistical L
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Generator, Iterator
 from itertools import count
+from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.least_squares import append_ones
-from bakeoff.learners.definitions.steps import Problem, Regions, Step, bracket, write_point, write_products
+from bakeoff.learners.definitions.least_squares import append_ones, require_one_solution
+from bakeoff.learners.definitions.steps import Problem, Regions, Step, write_point, write_products
 
 ROUNDING = 1e-10
 """The rounding error of a gradient that is 0, and of a difference of likelihoods."""
@@ -96,62 +96,40 @@ def newton_step(X: np.ndarray, y: np.ndarray, w: np.ndarray, penalty: float = 0.
     return step
 
 
-SHOWN_STEPS = 3
-"""Steps of gradient ascent that are shown in full; Newton's method takes few, and all are shown."""
+SHOWN_STEPS = 8
+"""The steps that are shown. Newton's method seldom takes more, gradient ascent many."""
 
 
-def work_logistic_regression(
-    problem: Problem, penalty: float, max_steps: int, rates: np.ndarray | None = None
-) -> Iterator[Step]:
-    """Yield the steps of `newton`, or of `gradient_ascent` with a rate for each weight (D,), and the predictions.
+def work_logistic_regression(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the steps of `newton`, or of `gradient_ascent` on centred columns, and the predictions.
 
     Of two classes, the first one is the reference; of more, the last.
     """
-    X = append_ones(problem.X)  # (n, D)
-    classes, codes = np.unique(problem.y, return_inverse=True)
+    penalty = 0.0 if learner.penalty is None else 1 / learner.C
+    require_one_solution(problem, penalty)
+    is_ascent = learner.solver == "gradient_descent"
+    classes = learner.classes_
     if len(classes) == 2:
         classes = classes[::-1]
-        codes = 1 - codes
-    names = [f"{name}, {label}" for label in classes[:-1] for name in (*problem.features, "1")]
-    w = np.zeros((len(classes) - 1, X.shape[1]))
-    headings = [f"curvature {name}" for name in names] if rates is None else ["rate"]
-    for number in range(1, max_steps + 2):
-        slope = gradient(X, codes, w, penalty)
-        is_last = number > max_steps or np.abs(slope).max() <= ROUNDING
-        is_shown = rates is None or number <= SHOWN_STEPS
-        if is_shown or is_last:
-            likelihood = log_likelihood(X, codes, w, penalty)
-            yield Step(
-                "Compute the probability of each class for each row, and the log-likelihood L of the rows' classes.",
-                f"L = Σ ln P(y | x) - λ/2 ‖ω‖² = {likelihood}",
-                table=(("row", "y", *classes), *zip(count(1), problem.y, *probabilities(X, w).T)),
-                place=f"after {number - 1} steps",
-                values={"L": likelihood},
-            )
-        if is_last:
-            break
-        step = newton_step(X, codes, w, penalty) if rates is None else rates * slope
-        factors = curvature(X, w, penalty) if rates is None else [np.tile(rates, len(w))]
-        if is_shown:
-            cells = (each.ravel() for each in (w, slope, step))
-            yield Step(
-                "Compute the gradient of L, Σ ([y = k] - P(k | x)) x - λ ω. The step is rate · gradient, or solves "
-                "curvature · step = gradient in Newton's method.",
-                table=(("weight of", "ω", "gradient", "step", *headings), *zip(names, *cells, *factors, strict=True)),
-                place=f"step {number}",
-            )
-        w = w + step
-    yield from work_probabilities(problem, w, classes)
-
-
-def work_probabilities(problem: Problem, w: np.ndarray, classes: np.ndarray) -> Iterator[Step]:
-    """Yield the predictions for weights w (c - 1, D) and the classes (c,), the reference last."""
+    elif learner.form == "softmax" and (penalty or is_ascent):
+        raise ValueError("more than two classes are calculated with a reference class; set learner.form=reference")
+    means = problem.X.mean(axis=0) * is_ascent  # (d,)
+    X = append_ones(problem.X - means)  # (n, D)
+    rates = None
+    if is_ascent:
+        rates = choose_rates(X, len(classes), penalty)
+        yield Step(
+            "Subtract the mean of each column. The rate of a weight is 1 / (K u²), with the column's u² = variance + "
+            "λ/n, and K a bound of the curvature of L in these units, so that no step lowers L.",
+            f"means = {write_point(means)}, rates = {write_point(rates)}",
+        )
+    w = yield from work_ascent(X, problem, classes, penalty, learner.n_iter_[0], rates)
     order = np.argsort(classes)
     for query in problem.queries:
-        x = [*query, 1.0]
-        (P,) = probabilities(np.array([x]), w)  # (c,)
+        x = append_ones(query[None, :] - means)  # (1, D)
+        (P,) = probabilities(x, w)  # (c,)
         answer = classes[order][np.argmax(P[order])]
-        odds = [f"exp({write_products(weights, x)}) = {np.exp(weights @ x)}" for weights in w]
+        odds = [f"exp({write_products(weights, x[0])}) = {np.exp(weights @ x[0])}" for weights in w]
         yield Step(
             f"Compute the probability of each class for x = {write_point(query)}, its share of the sum of exp(ω·x).",
             table=(("class", "exp(ω·x)", "P"), *zip(classes, [*odds, "1"], P, strict=True)),
@@ -162,27 +140,54 @@ def work_probabilities(problem: Problem, w: np.ndarray, classes: np.ndarray) -> 
         )
 
 
-def work_gradient_ascent(problem: Problem, penalty: float, max_steps: int) -> Iterator[Step]:
-    """Yield the steps of `gradient_ascent` on centred columns, with rates that depend on their units."""
-    n = len(problem.X)
-    means = problem.X.mean(axis=0)  # (d,)
-    centred = replace(problem, X=problem.X - means, queries=problem.queries - means)
-    units = np.append(np.sqrt(centred.X.var(axis=0) + penalty / n), 1)  # (D,)
-    scaled = append_ones(centred.X) / units
-    bound = 0.25 if len(np.unique(problem.y)) == 2 else 0.5
-    penalties = penalty / units**2
-    penalties[-1] = 0
-    largest = np.linalg.eigvalsh(bound * scaled.T @ scaled + np.diag(penalties))[-1]
-    yield Step(
-        "Subtract the mean of each column. The rate of a weight is 1 / (K u²), with the column's u² = variance + λ/n, "
-        "and K a bound of the curvature of L in these units, so that no step lowers L.",
-        f"K = {largest}, means = {write_point(means)}",
-    )
-    yield from work_logistic_regression(centred, penalty, max_steps, 1 / (largest * units**2))
+def choose_rates(X: np.ndarray, c: int, penalty: float) -> np.ndarray:
+    """Return the rate of each weight for centred rows X (n, D) of c classes: shape (D,)."""
+    gram = X.T @ X  # (D, D)
+    penalties = np.full(len(gram), penalty)
+    penalties[-1] = 0  # of the intercept
+    squares = (np.diag(gram) + penalties) / len(X)  # the u²
+    bound = (0.25 if c == 2 else 0.5) * gram + np.diag(penalties)
+    largest = np.linalg.eigvalsh(bound / np.sqrt(np.outer(squares, squares)))[-1]
+    return np.asarray(1 / (largest * squares))
 
 
-def work_sigmoid(z: float) -> Step:
-    """Return the step that computes the probability of a class from its log-odds z."""
-    probability = 1 / (1 + np.exp(-z))
-    formula = f"P = 1/(1 + exp(-z)) = 1/(1 + exp(-{bracket(z)})) = {probability}"
-    return Step("Compute the probability of a class from its log-odds z.", formula, values={"P": probability})
+def work_ascent(
+    X: np.ndarray, problem: Problem, classes: np.ndarray, penalty: float, max_steps: int, rates: np.ndarray | None
+) -> Generator[Step, None, np.ndarray]:
+    """Yield the steps to the weights (c - 1, D) for rows X (n, D), with rates (D,) or Newton's; return the weights.
+
+    Of the classes (c,), the last is the reference.
+    """
+    y = np.argmax(problem.y[:, None] == classes, axis=1)  # (n,)
+    w = np.zeros((len(classes) - 1, X.shape[1]))
+    names = [f"{name}, {label}" for label in classes[:-1] for name in (*problem.features, "1")]
+    for number in range(max_steps + 1):
+        slope = gradient(X, y, w, penalty)
+        is_last = number == max_steps or np.abs(slope).max() <= ROUNDING
+        if number < SHOWN_STEPS or is_last:
+            likelihood = log_likelihood(X, y, w, penalty)
+            yield Step(
+                "Compute the probability of each class for each row, and the log-likelihood L of the rows' classes.",
+                f"L = Σ ln P(y | x) - λ/2 ‖ω‖² = {likelihood}",
+                table=(("row", "y", *classes), *zip(count(1), problem.y, *probabilities(X, w).T, strict=False)),
+                place=f"after {number} steps",
+                values={"L": likelihood},
+            )
+        if is_last:
+            break
+        if rates is None:
+            step = newton_step(X, y, w, penalty)
+            factors = dict(zip(names, curvature(X, w, penalty), strict=True))
+        else:
+            step = rates * slope
+            factors = {"rate": np.tile(rates, len(w))}
+        if number < SHOWN_STEPS:
+            columns = {"ω": w.ravel(), "gradient": slope.ravel(), **factors, "step": step.ravel()}
+            yield Step(
+                "Compute the gradient of L, Σ ([y = k] - P(k | x)) x - λ ω. The step is rate · gradient, or solves "
+                f"curvature · step = gradient in Newton's method. (The first {SHOWN_STEPS} steps are shown.)",
+                table=(("weight of", *columns), *zip(names, *columns.values(), strict=True)),
+                place=f"step {number + 1}",
+            )
+        w = w + step
+    return w

@@ -19,20 +19,22 @@ Nature 323, 1986; C. M. Bishop, "Pattern Recognition and Machine Learning", 2006
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.steps import Problem, Regions, Step, bracket, write_point, write_products
+from bakeoff.learners.definitions.steps import Problem, Regions, Step, bracket, write_products
 
-CURVES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+Curves = dict[str, Callable[[np.ndarray], np.ndarray]]
+CURVES: Curves = {
     "identity": lambda z: z,
     "logistic": lambda z: 1 / (1 + np.exp(-z)),
     "tanh": np.tanh,
     "relu": lambda z: np.maximum(z, 0),
 }
-SLOPES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+SLOPES: Curves = {
     "identity": lambda a: np.ones(a.shape),
     "logistic": lambda a: a * (1 - a),
     "tanh": lambda a: 1 - a**2,
@@ -126,9 +128,6 @@ def train(network: Network, X: np.ndarray, targets: np.ndarray, batches: Iterabl
             b -= rate * by_bias
 
 
-MAX_UNITS = 8
-"""The most units of a layer whose sums are written out."""
-
 CURVE_FORMULAS = {
     "identity": "z",
     "logistic": "1/(1 + exp(-z))",
@@ -138,64 +137,53 @@ CURVE_FORMULAS = {
 }
 
 
-def work_network(problem: Problem, network: Network, classes: np.ndarray | None) -> Iterator[Step]:
-    """Yield the passes of a trained network: forward and backward for row 1, and forward for each query.
-
-    ``classes`` (c,) is None for regression.
-    """
-    widest = max(len(b) for _, b in network.layers)
-    if widest > MAX_UNITS:
-        raise ValueError(
-            f"a layer of {widest} units is too large to calculate by hand; set learner.hidden_layer_sizes=[3]"
-        )
-    x = problem.X[0]
-    target = np.array(problem.y[:1] if classes is None else classes == problem.y[0], dtype=float)
-    yield from work_forward(network, x, "row 1")
-    yield from work_backward(network, x, target[1:] if len(target) == 2 else target)
+def work_network(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the passes of a trained network: forward and backward for row 1, and forward for each query."""
+    layers = list(zip(learner.coefs_, learner.intercepts_, strict=True))
+    network = Network(layers, learner.activation, learner.out_activation_)
+    classes = getattr(learner, "classes_", None)
+    yield from work_forward(network, problem.X[0], "row 1")
+    target = problem.y[:1] if classes is None else np.where(classes == problem.y[0], 1, 0)
+    # One output serves two classes: the probability of the second.
+    yield from work_backward(network, problem.X[0], target[1:] if network.output == "logistic" else target)
     for number, query in enumerate(problem.queries, start=1):
-        place = f"query {number}"
-        yield from work_forward(network, query, place)
+        *steps, last = work_forward(network, query, f"query {number}")
+        yield from steps
         p = predict(network, forward(network, query)[-1])  # (o,)
         if network.output == "logistic":
             p = np.append(1 - p, p)
         answer = float(p[0]) if classes is None else classes[np.argmax(p)]
-        yield Step(
-            f"Predict {problem.target} for x = {write_point(query)} by f(z) of the last layer: a number, the "
-            "probability of the second of two classes, or of each class.",
-            chosen=f"{problem.target} = {answer}",
-            place=place,
-            drawing=Regions(),
-            answer=answer,
-            response=tuple(p),
-        )
+        chosen = f"{problem.target} = {answer}"
+        yield replace(last, chosen=chosen, drawing=Regions(), answer=answer, response=tuple(p))
 
 
 def work_forward(network: Network, x: np.ndarray, place: str) -> Iterator[Step]:
     """Yield the sums and the activations of each layer for a row x (d,)."""
-    *activations, z = forward(network, x)
-    outputs = [*activations[1:], predict(network, z)]
-    for number, (W, b) in enumerate(network.layers):
+    a = x
+    activations = forward(network, x)
+    activations[-1] = predict(network, activations[-1])
+    for number, (W, b) in enumerate(network.layers, start=1):
+        units = zip(W.T, b, a @ W + b, strict=True)
+        sums = [f"{write_products(a, w)} + {bracket(bias)} = {z}" for w, bias, z in units]
         a = activations[number]
-        sums = [f"{write_products(a, w)} + {bracket(bias)} = {a @ w + bias}" for w, bias in zip(W.T, b, strict=True)]
-        curve = network.curve if outputs[number + 1 :] else network.output
+        curve = network.curve if number < len(network.layers) else network.output
         yield Step(
-            "Compute the weighted sum z of each unit, and its activation f(z).",
+            "Compute the weighted sum z of each unit, and its activation f(z). In the last layer, this is the "
+            "prediction: a number, the probability of the second of two classes, or of each class.",
             f"f(z) = {CURVE_FORMULAS[curve]}",
-            table=(("unit", "z", "f(z)"), *zip(count(1), sums, outputs[number], strict=False)),
-            place=f"{place}, layer {number + 1}",
+            table=(("unit", "z", "f(z)"), *zip(count(1), sums, a, strict=False)),
+            place=f"{place}, layer {number}",
         )
 
 
 def work_backward(network: Network, x: np.ndarray, target: np.ndarray) -> Iterator[Step]:
     """Yield the loss of a row x (d,) with target (o,), and the derivatives of each layer, the last layer first."""
-    activations = forward(network, x)
-    z = activations[-1]
-    p = predict(network, z)  # (o,)
+    *activations, z = forward(network, x)
     value = loss(network, z, target)
-    equation = f"½ (z - y)² = ½·({z[0]} - {bracket(target[0])})²" if network.output == "identity" else "-ln P(y | x)"
+    equation = "½ (z - y)²" if network.output == "identity" else "-ln P(y | x)"
     yield Step("Compute the loss.", f"loss = {equation} = {value}", place="row 1", values={"loss": value})
+    terms = [f"{p} - {bracket(y)}" for p, y in zip(predict(network, z), target, strict=True)]
     gradient = backpropagate(network, x, target)
-    terms = [f"{each} - {wanted}" for each, wanted in zip(p, target, strict=True)]
     for number in reversed(range(len(gradient))):
         by_weight, delta = gradient[number]
         errors = (f"{term} = {error}" for term, error in zip(terms, delta, strict=True))

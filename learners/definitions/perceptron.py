@@ -20,12 +20,13 @@ References: F. Rosenblatt, "The perceptron", Psychological Review 65, 1958; for 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bakeoff.learners.definitions.least_squares import append_ones
 from bakeoff.learners.definitions.steps import Plane, Problem, Step, bracket, number_rows, write_point, write_products
 
 
@@ -74,31 +75,28 @@ def train_perceptron(
 
 MAX_UPDATES = 40
 """The updates of a plane that are shown; the others are only counted."""
-LAST = "last plane"
-FEWEST_MISTAKES = "plane with the fewest misclassified rows after a pass"
-MEAN = "mean of the planes after each row of each pass"
-"""The plane that predicts."""
 
 
-def work_perceptron(
-    problem: Problem, planes: np.ndarray, eta: float, orders: Iterable[Iterable[np.ndarray]], rule: str = LAST
-) -> Iterator[Step]:
+def work_perceptron(learner: Any, problem: Problem) -> Iterator[Step]:
     """Yield the updates of `train_perceptron` for each of k planes, and the predictions.
 
     Of two classes, the one that is sorted last is +1; of more, each is +1 in a problem of its own, against the rest.
-    The problems start from ``planes``, ω and b (k, d + 1), and ``orders`` has the orders of their passes.
     """
-    classes = np.unique(problem.y)
+    classes = learner.classes_
     positives = classes[1:] if len(classes) == 2 else classes
-    found = []
-    for positive, start, passes in zip(positives, planes, orders, strict=True):
-        plane = yield from work_plane(problem, positive, start, eta, passes, rule)
-        found.append(plane)
+    seeds = np.random.RandomState(learner.random_state).randint(2**31, size=len(positives))
+    starts = np.zeros((len(positives), problem.X.shape[1] + 1))  # (k, d + 1)
+    starts[:, :-1] = 0 if learner.coef_init is None else learner.coef_init
+    starts[:, -1] = 0 if learner.intercept_init is None else learner.intercept_init
+    planes = []
+    for positive, start, seed in zip(positives, starts, seeds, strict=True):
+        plane = yield from work_plane(learner, problem, positive, start, seed)
+        planes.append(plane)
     for query in problem.queries:
         x = [*query, 1.0]
-        response = tuple(float(plane @ x) for plane in found)
-        best = int(np.argmax(response)) if len(found) > 1 else int(response[0] > 0)
-        sums = (write_products(plane, x) for plane in found)
+        response = tuple(float(plane @ x) for plane in planes)
+        best = int(np.argmax(response)) if len(planes) > 1 else int(response[0] > 0)
+        sums = (write_products(plane, x) for plane in planes)
         yield Step(
             f"On which side of each plane is {write_point(query)}? Of several planes, the largest f(x) decides.",
             table=(("y = +1", "f(x) = ω·x + b·1", "f(x)"), *zip(positives, sums, response, strict=True)),
@@ -109,53 +107,51 @@ def work_perceptron(
 
 
 def work_plane(
-    problem: Problem, positive: object, plane: np.ndarray, eta: float, orders: Iterable[np.ndarray], rule: str
+    learner: Any, problem: Problem, positive: object, plane: np.ndarray, seed: int
 ) -> Generator[Step, None, np.ndarray]:
     """Yield the updates of the plane (d + 1,) between one class and the rest; return the plane that predicts."""
-    X = np.column_stack([problem.X, np.ones(len(problem.X))])  # (n, d + 1)
-    signs = np.where(problem.y == positive, 1, -1)  # (n,)
+    X = append_ones(problem.X)  # (n, d + 1)
+    y = np.where(problem.y == positive, 1, -1)  # (n,)
     place = f"plane of {positive}"
-    names = [*(f"ω {name}" for name in problem.features), "b"]
     yield write_plane(f"Let y = +1 for {positive} and y = -1 for the rest. Start from ω, b.", plane, place)
     # A constant prediction of the larger class is the first plane in the pocket.
-    pocket = np.append(np.zeros(X.shape[1] - 1), signs.mean())
+    pocket = np.append(np.zeros(X.shape[1] - 1), y.mean())
     visited = []
-    updates: list[int] = []  # of each pass
-    for order in orders:
-        updates.append(0)
-        for i in order:
-            if signs[i] * (X[i] @ plane) <= 0:
-                updates[-1] += 1
-                step = work_update(plane[:-1], plane[-1], problem.X[i], signs[i], eta)
-                plane = plane + eta * signs[i] * X[i]
-                if sum(updates) <= MAX_UPDATES:
-                    yield replace(
-                        step,
-                        sentence=f"Row {i + 1} is the next on the wrong side: ω = ω + η y x, b = b + η y.",
-                        rows=number_rows([i]),
-                        place=f"{place}, pass {len(updates)}",
-                        values=dict(zip(names, plane, strict=True)),
-                        drawing=Plane(tuple(plane[:-1]), plane[-1], marked=number_rows([i])),
-                    )
+    n_updates = 0
+    random_state = np.random.RandomState(seed)
+    for number in range(1, learner.max_iter + 1):
+        n_before = n_updates
+        for i in random_state.permutation(len(X)) if learner.shuffle else range(len(X)):
+            if y[i] * (X[i] @ plane) <= 0:
+                step = work_update(plane[:-1], plane[-1], problem.X[i], y[i], learner.eta0)
+                plane = plane + learner.eta0 * y[i] * X[i]
+                n_updates += 1
+                if n_updates <= MAX_UPDATES:
+                    rows = number_rows([i])
+                    drawing = Plane(tuple(plane[:-1]), plane[-1], marked=rows)
+                    yield replace(step, rows=rows, place=f"{place}, pass {number}, row {i + 1}", drawing=drawing)
             visited.append(plane)
-        pocket = min(plane, pocket, key=lambda each: np.count_nonzero(signs * (X @ each) <= 0))
-        if not updates[-1]:
+        pocket = min(plane, pocket, key=lambda each: np.count_nonzero(y * (X @ each) <= 0))
+        if n_updates == n_before:
             break
-    yield Step(
-        "Pass over all rows until a pass makes no update, or the passes are used up. Count passes and updates. "
-        f"(At most {MAX_UPDATES} updates are shown.)",
-        chosen=f"{len(updates)} passes with {sum(updates)} updates",
-        place=place,
+    rule = "last plane"
+    if learner.averaged:
+        rule = "mean of the planes after each row of each pass"
+        plane = np.mean(visited, axis=0)
+    elif learner.pocket:
+        rule = "plane with the fewest misclassified rows after a pass"
+        plane = pocket
+    sentence = (
+        "Pass over all rows until a pass makes no update, or the passes are used up. "
+        f"(At most {MAX_UPDATES} updates are shown.) Predict by the {rule}."
     )
-    found = {LAST: plane, FEWEST_MISTAKES: pocket, MEAN: np.mean(visited, axis=0)}[rule]
-    yield write_plane(f"Predict by the {rule}.", found, place)
-    return found
+    yield replace(write_plane(sentence, plane, place), chosen=f"{number} passes with {n_updates} updates")
+    return plane
 
 
 def write_plane(sentence: str, plane: np.ndarray, place: str) -> Step:
     """Return a step that shows the plane ω, b (d + 1,)."""
-    w = plane[:-1]
-    b = plane[-1]
+    *w, b = plane
     return Step(sentence, f"ω = {write_point(w)}, b = {b}", place=place, drawing=Plane(tuple(w), b))
 
 

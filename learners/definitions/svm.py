@@ -57,9 +57,10 @@ for SVM classifier design", Neural Computation 13, 2001.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from itertools import combinations, count
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +73,6 @@ from bakeoff.learners.definitions.steps import (
     number_rows,
     write_point,
     write_products,
-    write_sum,
 )
 
 
@@ -155,32 +155,22 @@ def soft_margin(
     alpha = np.zeros(len(y))
     for _ in range(max_steps):
         wanted = y - K @ (alpha * y)  # (n,), the b_i
-        may_rise = np.where(y > 0, alpha < C, alpha > 0)
-        may_fall = np.where(y > 0, alpha > 0, alpha < C)
-        i = int(np.argmax(np.where(may_rise, wanted, -np.inf)))
-        j = int(np.argmin(np.where(may_fall, wanted, np.inf)))
+        # How far α y may rise and fall, from the bounds of α.
+        rise = np.where(y > 0, C - alpha, alpha)  # (n,)
+        fall = np.where(y > 0, alpha, C - alpha)  # (n,)
+        i = int(np.argmax(np.where(rise > 0, wanted, -np.inf)))
+        j = int(np.argmin(np.where(fall > 0, wanted, np.inf)))
         if wanted[i] - wanted[j] <= tol:
             break
         step = (wanted[i] - wanted[j]) / max(K[i, i] + K[j, j] - 2 * K[i, j], FLAT)
-        # Move as far as the bounds of α_i and α_j allow.
-        room_i = C - alpha[i] if y[i] > 0 else alpha[i]
-        room_j = alpha[j] if y[j] > 0 else C - alpha[j]
-        step = min(step, room_i, room_j)
+        step = min(step, rise[i], fall[j])
         alpha[i] += y[i] * step
         alpha[j] -= y[j] * step
         alpha = np.clip(alpha, 0, C)  # remove rounding errors
-    return alpha, bias(K, y, alpha, C)
-
-
-def bias(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, C: float) -> float:
-    """Return b, averaged over the free support vectors; if there are none, the midpoint of the feasible interval."""
-    wanted = y - K @ (alpha * y)  # (n,)
     free = (alpha > 0) & (alpha < C)
-    if free.any():
-        return float(wanted[free].mean())
-    may_rise = np.where(y > 0, alpha < C, alpha > 0)
-    may_fall = np.where(y > 0, alpha > 0, alpha < C)
-    return float((wanted[may_rise].max() + wanted[may_fall].min()) / 2)
+    # Without free support vectors, b is any number between these two.
+    b = wanted[free].mean() if free.any() else (wanted[i] + wanted[j]) / 2
+    return alpha, float(b)
 
 
 def decision_function(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, b: float) -> np.ndarray:
@@ -194,74 +184,49 @@ def dual_objective(K: np.ndarray, y: np.ndarray, alpha: np.ndarray) -> float:
 
 
 CONDITION_ROUNDING = 1e-6
-"""The largest violation of y f(x) >= 1 by multipliers that are not yet exact."""
-
-Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""The largest violation of a condition by multipliers that are not yet exact."""
 
 
-def make_kernel(name: str, gamma: float, coef0: float, degree: int) -> Kernel:
-    """Return x·z for "linear", (γ x·z + coef0)^degree for "poly", and exp(-γ ‖x - z‖²), γ = 1/2σ², for "rbf"."""
-    if name == "linear":
-        return linear
-    if name == "poly":
-        return lambda X, Z: polynomial(gamma * X, Z, degree, coef0)
-    return partial(gaussian, sigma=np.sqrt(0.5 / gamma))
+def choose_kernel(learner: Any, X: np.ndarray) -> tuple[Callable[..., np.ndarray], str]:
+    """Return the kernel of a learner that is fitted on rows X (n, d), and its formula; γ is 1/2σ²."""
+    if learner.kernel == "linear":
+        return linear, "x·z"
+    d = X.shape[1]
+    by_name = {"auto": 1 / d, "scale": 1 / (d * X.var() or 1)}
+    gamma = by_name.get(learner.gamma, learner.gamma)
+    if learner.kernel == "rbf":
+        return partial(gaussian, sigma=np.sqrt(0.5 / gamma)), f"exp(-γ ‖x - z‖²), γ = {gamma}"
+    r = learner.coef0
+    p = learner.degree
+    return lambda X, Z: polynomial(gamma * X, Z, p, r), f"(γ x·z + {r})^{p}, γ = {gamma}"
 
 
-def work_kernel(
-    a: list[float], b: list[float], kernel: str = "linear", gamma: float = 1.0, coef0: float = 1.0, degree: int = 2
-) -> Step:
-    """Return the step that computes the kernel value of two rows (d,)."""
-    product = write_products(a, b)
-    difference = np.subtract(a, b)
-    equation = {
-        "linear": f"x·z = {product}",
-        "poly": f"(γ x·z + r)^p = ({gamma}·({product}) + {coef0})^{degree}",
-        "rbf": f"exp(-γ ‖x - z‖²) = exp(-{gamma}·({write_products(difference, difference)}))",
-    }[kernel]
-    value = make_kernel(kernel, gamma, coef0, degree)(np.array([a]), np.array([b])).item()
-    return Step("Compute the kernel value of two rows.", f"K(x, z) = {equation} = {value}", values={"K": value})
-
-
-def work_margin(w: list[float]) -> Step:
-    """Return the step that computes the geometric margin of weights w (d,)."""
-    margin = 1 / float(np.linalg.norm(w))
-    formula = f"1/‖ω‖ = 1/√({write_products(w, w)}) = {margin}"
-    return Step("How far is the plane from the nearest rows?", formula, values={"margin": margin})
-
-
-def work_svm(problem: Problem, kernel: Kernel, C: float, other_b: float) -> Iterator[Step]:
+def work_svm(learner: Any, problem: Problem) -> Iterator[Step]:
     """Yield kernel values, the multipliers of `soft_margin` with their conditions, and the predictions.
 
-    The class that is sorted last is +1. An infinite ``C`` is the hard margin. ``other_b`` is used if no row determines
-    b, which is then any number of an interval.
+    The class that is sorted last is +1. An infinite C is the hard margin.
     """
     X = problem.X
-    classes = np.unique(problem.y)
+    classes = learner.classes_
     if len(classes) > 2:
         raise ValueError(f"{len(classes)} classes need several planes; choose rows of two classes with rows=")
-    y = np.where(problem.y == classes[1], 1, -1)  # (n,)
+    kernel, formula = choose_kernel(learner, X)
     K = kernel(X, X)  # (n, n)
-    numbers = number_rows(range(len(y)))
+    numbers = number_rows(range(len(X)))
     yield Step(
         "Compute the kernel value K(x, z) of each pair of rows.",
+        f"K(x, z) = {formula}",
         table=(("K", *numbers), *zip(numbers, *K, strict=True)),
     )
-    alpha, b = soft_margin(K, y, C)
-    # The last step may leave a rounding error of a multiplier that is 0 or C.
-    alpha[alpha <= ROUNDING * alpha.max()] = 0
-    alpha[C - alpha < ROUNDING * C] = C
-    if not ((alpha > 0) & (alpha < C)).any():
-        b = other_b
-    yield from work_conditions(K, y, alpha, b, C)
+    y = np.where(problem.y == classes[1], 1, -1)  # (n,)
+    alpha, b = yield from work_multipliers(K, y, learner.C, learner.intercept_[0])
     support = np.flatnonzero(alpha)
     weights = (alpha * y)[support]  # (s,)
     drawing: Plane | Regions = Regions()
     if kernel is linear:
         w = weights @ X[support]  # (d,)
         drawing = Plane(tuple(w), b, has_margin=True, marked=number_rows(support))
-        products = (f"{bracket(weight)}·{write_point(x)}" for weight, x in zip(weights, X[support], strict=True))
-        yield Step("Add up the support vectors.", f"ω = Σ α y x = {write_sum(products)} = {write_point(w)}")
+        yield Step("Add up the support vectors.", f"ω = Σ α y x = {write_point(w)}", rows=drawing.marked)
     squares = weights @ K[np.ix_(support, support)] @ weights
     # ω is 0 if the classes do not differ.
     if squares > ROUNDING * alpha.sum():
@@ -272,7 +237,7 @@ def work_svm(problem: Problem, kernel: Kernel, C: float, other_b: float) -> Iter
             drawing=drawing,
         )
     for query in problem.queries:
-        K_query = kernel(query[None, :], X)[:, support]  # (1, s)
+        K_query = kernel(query[None, :], X[support])  # (1, s)
         (decision,) = K_query @ weights + b
         answer = classes[int(decision > 0)]
         yield Step(
@@ -286,34 +251,36 @@ def work_svm(problem: Problem, kernel: Kernel, C: float, other_b: float) -> Iter
         )
 
 
-def work_conditions(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, b: float, C: float) -> Iterator[Step]:
-    """Yield the equations of the rows on the margin, the condition that each row fulfils, and b."""
+def work_multipliers(
+    K: np.ndarray, y: np.ndarray, C: float, other_b: float
+) -> Generator[Step, None, tuple[np.ndarray, float]]:
+    """Yield the multipliers with the condition of each row; return α (n,) and b.
+
+    If no row lies on the margin, b may be any number of an interval, and ``other_b`` is taken.
+    """
+    alpha, b = soft_margin(K, y, C)
+    # The last step may leave a rounding error of a multiplier that is 0 or C.
+    alpha[alpha <= ROUNDING * alpha.max()] = 0
+    alpha[C - alpha < ROUNDING * C] = C
+    free = np.flatnonzero((alpha > 0) & (alpha < C))
+    if not free.size:
+        b = other_b
     margins = y * decision_function(K, y, alpha, b)  # (n,)
-    excess = np.where(alpha == 0, 0, margins - 1).max()
-    if max(excess, np.where(alpha == C, 0, 1 - margins).max()) > CONDITION_ROUNDING:
+    # If all conditions hold, a step along the gradient 1 - y f(x) ends at a bound or has length 0.
+    if np.abs(np.clip(alpha + 1 - margins, 0, C) - alpha).max() > CONDITION_ROUNDING:
         raise ValueError(
             "the conditions of the multipliers cannot be fulfilled; set preprocessing=standardize, or learner.C=1"
         )
-    free = np.flatnonzero((alpha > 0) & (alpha < C))
-    names = number_rows(free)
-    known = K[free] @ np.where(alpha < C, 0, alpha * y)  # (f,), of the rows with α = C
-    coefficients = K[np.ix_(free, free)] * y[free]  # (f, f)
-    equations = zip(names, *coefficients.T, [1] * len(free), y[free] - known, strict=True)
+    conditions = np.select([alpha == 0, alpha == C], ["α = 0, y f(x) ≥ 1", "α = C, y f(x) ≤ 1"], "α < C, y f(x) = 1")
+    cells = zip(count(1), y, alpha, margins.round(9), conditions, strict=False)
     yield Step(
-        "Which rows lie on the margin, with f(x) = y and 0 < α < C? Their α and b solve linear equations, of which "
-        "Σ α y = 0 is the last; of all other rows, α is 0 or C. Try sets of rows until all conditions below hold. "
-        "Without such a row, they hold for an interval of b, from which the learner has taken one number.",
-        table=(("row", *(f"α {name}" for name in names), "b", "="), *equations),
+        "Find α and b so that each row fulfils a condition, and Σ α y = 0. Try sets of rows with 0 < α < C: they lie "
+        "on the margin, so that their α and b solve the equations f(x) = Σ α y K(x_i, x) + b = y, and Σ α y = 0. "
+        "Without such a row, b is any number of an interval, from which the learner has taken one.",
+        f"Σ α y = {write_products(alpha, y)} = {abs(round(alpha @ y, 9))}",
         chosen=f"b = {b}",
-        rows=names,
+        table=(("row", "y", "α", "y f(x)", "condition"), *cells),
+        rows=number_rows(free),
         values={"b": b},
     )
-    conditions = np.select([alpha == 0, alpha == C], ["α = 0, y f(x) ≥ 1", "α = C, y f(x) ≤ 1"], "α < C, y f(x) = 1")
-    yield Step(
-        "Check the condition of each row, and that Σ α y = 0.",
-        f"Σ α y = {write_products(alpha, y)} = {abs(round(alpha @ y, 9))}",
-        table=(
-            ("row", "y", "α", "y f(x)", "condition"),
-            *zip(count(1), y, alpha, margins.round(9), conditions, strict=False),
-        ),
-    )
+    return alpha, b

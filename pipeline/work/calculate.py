@@ -157,10 +157,13 @@ def find_calculation(learner: Any, option: str) -> tuple[str, Calculation]:
     calculation = CALCULATIONS[names[0]]
     defaults = type(learner)().get_params(deep=False)
     for key, value in learner.get_params(deep=False).items():
-        if calculation.followed is None or key in calculation.followed:
+        is_followed = calculation.followed is None or key in calculation.followed
+        if is_followed and key not in calculation.restricted:
             continue
         allowed = calculation.restricted.get(key, (defaults[key],))
-        if not any(value is each or value == each for each in allowed):
+        is_list = key in calculation.restricted and isinstance(value, list | tuple)
+        given = value if is_list else [value]
+        if not all(any(one is each or one == each for each in allowed) for one in given):
             shown = join_words(map(str, allowed), "or")
             cure = f"it must be {shown}"
             if option not in REGISTRY:

@@ -172,7 +172,6 @@ def test_passes_are_those_of_the_trained_network(
         ("svm", 3, {}, "rows="),
         ("svm", 2, {"C": 1e9, "kernel": "linear"}, "learner.C=1"),
         ("logistic_regression", 3, {}, "learner.form=reference"),
-        ("mlp", 2, {}, r"learner.hidden_layer_sizes=\[3\]"),
     ],
 )
 def test_a_problem_without_a_calculation_names_the_cure(
@@ -186,11 +185,6 @@ def test_a_problem_without_a_calculation_names_the_cure(
 @pytest.mark.parametrize(
     ("step", "numbers", "name", "value"),
     [
-        ("kernel", {"a": [1, 2], "b": [3, -1]}, "K", 1),
-        ("kernel", {"a": [1, 2], "b": [3, -1], "kernel": "poly"}, "K", 4),
-        ("kernel", {"a": [1, 2], "b": [3, -1], "kernel": "rbf", "gamma": 0.5}, "K", np.exp(-6.5)),
-        ("margin", {"w": [3, 4]}, "margin", 0.2),
-        ("sigmoid", {"z": 0}, "P", 0.5),
         ("update", {"w": [0, 0], "b": 0, "x": [1, 2], "y": -1}, "margin", 0),
         ("update", {"w": [1, 1], "b": -3, "x": [3, 3], "y": 1}, "margin", 3),
     ],
