@@ -129,7 +129,7 @@ def work_plane(
                 if n_updates <= MAX_UPDATES:
                     rows = number_rows([i])
                     drawing = Plane(tuple(plane[:-1]), plane[-1], marked=rows)
-                    yield replace(step, rows=rows, place=f"{place}, pass {number}, row {i + 1}", drawing=drawing)
+                    yield replace(step, rows=rows, place=f"{place}, pass {number}", drawing=drawing)
             visited.append(plane)
         pocket = min(plane, pocket, key=lambda each: np.count_nonzero(y * (X @ each) <= 0))
         if n_updates == n_before:
