@@ -24,7 +24,9 @@ GIVEN = ("α", "λ", "η", "h", "q", "C")
 """Parameters and the query, which the reader cannot calculate."""
 SECRET = re.compile(r"\d+\.\d{2,}(e[+-]?\d+)?|\d+/\d+|√\d+|\(.*,.*\)")
 """A result that is recognised where it occurs again, unlike a single digit."""
-CONDITION = re.compile("[=<>≤≥]")
+NOTHING = re.compile("(?!)")
+CONDITION = re.compile(" [=<≥] ")
+"""Separates the name of a feature in the place of a node."""
 NAME_LINE = f"Name: {'…' * 20}"
 RULES = (
     "Fill in the boxes: numbers as fractions, or rounded as in the other steps but calculated from exact ones; after "
@@ -137,20 +139,11 @@ def _hide_results(steps: Sequence[Step], blanked: Collection[int]) -> Iterator[S
     """Yield steps; what is left out in one is left out of the following ones as well."""
     choices: list[str] = []
     results: list[str] = []
-    known: set[Any] = set()
     for position, step in enumerate(steps):
         shown = blank_step(step) if position in blanked else step
-        if min(blanked, default=position) >= position:
-            known |= {shown.place, shown.rows}
-            yield shown
-        else:
-            if position in blanked and step.place not in known:
-                # The condition of a node is a choice.
-                parts = step.place.split(", ")
-                shown = replace(shown, place=", ".join(part for part in parts if CONDITION.search(part) is None))
-            yield _conceal(replace(shown, rows=step.rows if step.rows in known else ()), choices, results)
+        yield _conceal(shown, choices, results) if position > min(blanked, default=position) else shown
         if position in blanked:
-            choices += [step.chosen] if step.chosen else []
+            choices.append(step.chosen)
             results += list_results(step)
 
 
@@ -165,22 +158,22 @@ def list_results(step: Step) -> Iterator[str]:
 
 
 def _conceal(step: Step, choices: Sequence[str], results: Sequence[str]) -> Step:
-    """Return a step without its drawing, and with boxes in place of earlier choices and results."""
+    """Return a step without its drawing, and without what follows from earlier choices and results."""
+    pattern = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, results))})(?![\w.])") if results else NOTHING
 
     def hide(cell: Any) -> Any:
-        return _hide(f"{cell}", results) if isinstance(cell, str | float) else cell
+        return pattern.sub(BOX, f"{cell}") if isinstance(cell, str | float) else cell
 
+    names = {CONDITION.split(choice)[0] for choice in choices}
+    parts = step.place.split(", ")
+    known = [part for part in parts if CONDITION.split(part)[0] not in names]
+    numbers = set(re.findall(r"\d+", " ".join(choices)))
     return replace(
         step,
         formula=hide(step.formula),
         chosen=hide(step.chosen),
-        place=_hide(step.place, choices),
+        place=", ".join(known),
+        rows=step.rows if known == parts and not numbers.issuperset(map(str, step.rows)) else (),
         table=(*step.table[:1], *(tuple(map(hide, row)) for row in step.table[1:])),
         drawing=None,
     )
-
-
-def _hide(text: str, secrets: Sequence[str]) -> str:
-    if not secrets:
-        return text
-    return re.sub(rf"(?<![\w.])(?:{'|'.join(map(re.escape, secrets))})(?![\w.])", BOX, text)

@@ -57,7 +57,15 @@ SIGNS = {
         "∞": r"\infty ",
     },
     **{"≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "≈": r"\approx ", "∈": r"\in ", "→": r"\to ", "−": "-", "±": r"\pm "},
-    **{"∂": r"\partial ", "∇": r"\nabla ", "ŷ": r"\hat y ", "ȳ": r"\bar y "},
+    **{
+        "∂": r"\partial ",
+        "∘": r"\circ ",
+        "∝": r"\propto ",
+        "∇": r"\nabla ",
+        "ŷ": r"\hat y ",
+        "ȳ": r"\bar y ",
+        "x\u0304": r"\bar x ",
+    },
     **{"…": r"\dots ", "←": r"\gets ", ",": r",\allowbreak ", "*": r"\ast ", "\u200b": r"\allowbreak ", "\u200c": "{}"},
     **{sign: sign for sign in "+-=<>()[]/|.;:!?'"},
 }
@@ -68,10 +76,11 @@ IS_PLAIN = re.compile("(?![ĦħĸĿŀŉŦŧ])[ -~¡-ž–—‘’“”„€�
 """Characters that the fonts of a document contain."""
 LETTERS = "A-Za-zÀ-ÖØ-öø-ɏ"
 TOKEN = re.compile(
-    rf"(?P<box>{re.escape(BOX)})|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?P<space> +)"
+    rf"(?P<box>{re.escape(BOX)})|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?P<space> +)|(?P<mean>x\u0304)"
     rf"|(?P<word>[{LETTERS}][{LETTERS}0-9_]*|[α-ωΓ-Ω](?:_?\d+|_[{LETTERS}])?)"
     rf"|(?P<power>[{''.join(POWERS)}]+)|(?P<index>[{''.join(INDICES)}]+)|(?P<sign>.)"
 )
+SIGN = re.compile("x\u0304|.")
 INDEXED = re.compile(r"(.)_?(\d*|(?<=_).)")
 DIVISOR = re.compile(rf"\d.*|[({LETTERS}√]")
 SPACED = re.compile(r"[\w)\]] +[\w(\[√‖]|, +.")
@@ -141,7 +150,7 @@ def escape(text: str) -> str:
     $\alpha$\_1 = $-$2 in 50 \% of \texttt{U+72AC}
     """
     breakable = LONG_WORD.sub("\\1\u200b", LIGATURE.sub("\\1\u200c", MINUS.sub("−", " ".join(text.split()))))
-    return r"\result{}".join("".join(map(_escape_sign, part)) for part in breakable.split(BOX))
+    return r"\result{}".join("".join(map(_escape_sign, SIGN.findall(part))) for part in breakable.split(BOX))
 
 
 def write_mathematics(formula: str) -> str:

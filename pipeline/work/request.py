@@ -117,11 +117,6 @@ class WorkRequest:
         if not rows.isdecimal() or not MIN_ROWS <= int(rows) <= MAX_ROWS:
             raise UserError(f"table={self.table} draws rows={rows}, which must be from {MIN_ROWS} to {MAX_ROWS}.")
 
-    @property
-    def format(self) -> str:
-        """The format of the calculation."""
-        return self.find_format(self.output)
-
     def find_format(self, path: Path | None) -> str:
         """Return the format of a file, or of standard output."""
         if self.students is not None:

@@ -9,7 +9,7 @@ from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import files
 from bakeoff.pipeline.tables.output_file import replace_file, require_output
-from bakeoff.pipeline.text.wording import expand_home, print_note
+from bakeoff.pipeline.text.wording import print_note
 from bakeoff.pipeline.tracking.store import list_store_paths
 from bakeoff.pipeline.work.calculate import calculate
 from bakeoff.pipeline.work.calculation import HandCalculation
@@ -32,18 +32,15 @@ def write_calculation(request: WorkRequest) -> None:
     UserError
         An output cannot be written, which is found before any work is done, or there is no calculation.
     """
-    if request.students is not None:
-        _write_folder(request)
+    if request.students is not None and request.output is not None:
+        _write_folder(request, request.output, request.students)
         return
     for key in ("output", "key"):
         _require_output(request, key)
     sheet, calculation = make_sheet(request)
-    if request.output is None:
-        sys.stdout.write(_render_for_terminal(sheet, request))
-    else:
-        _write_file(request.output, render(sheet, request.format, request.digits))
+    _write(sheet, request.output, request)
     if request.key is not None:
-        _write_file(request.key, render(calculation, request.find_format(request.key), request.digits))
+        _write(calculation, request.key, request)
 
 
 def make_sheet(request: WorkRequest) -> tuple[HandCalculation, HandCalculation]:
@@ -66,34 +63,39 @@ def render(calculation: HandCalculation, form: str, digits: int) -> str:
     return (render_text if form == TERMINAL else render_markdown_steps)(calculation, digits)
 
 
-def _render_for_terminal(calculation: HandCalculation, request: WorkRequest) -> str:
-    if request.format != TERMINAL:
-        return render(calculation, request.format, request.digits)
-    columns = shutil.get_terminal_size((MAX_WIDTH, 0)).columns
-    return render_text(calculation, request.digits, min(columns, MAX_WIDTH))
+def _write(calculation: HandCalculation, path: Path | None, request: WorkRequest) -> None:
+    """Write a calculation to a file, or to standard output with lines as long as those of the terminal."""
+    form = request.find_format(path)
+    if path is not None:
+        with replace_file(path) as temporary:
+            temporary.write_text(render(calculation, form, request.digits), encoding="utf-8")
+        print_note(f"the calculation is in {path}")
+    elif form == TERMINAL:
+        columns = shutil.get_terminal_size((MAX_WIDTH, 0)).columns
+        sys.stdout.write(render_text(calculation, request.digits, min(columns, MAX_WIDTH)))
+    else:
+        sys.stdout.write(render(calculation, form, request.digits))
 
 
-def _write_folder(request: WorkRequest) -> None:
+def _write_folder(request: WorkRequest, folder: Path, students: int) -> None:
     """Write a sheet and its key for each student; their seeds follow one another."""
-    folder = expand_home(str(request.output)).absolute()
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise UserError(
-            f"output={str(request.output)!r} is a file, or a folder that is not empty; name another folder."
-        )
-    suffix = next(suffix for suffix, form in SUFFIXES.items() if form == request.format)
+    if not folder.absolute().parent.is_dir() or folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UserError(f"output={str(folder)!r} must be an empty folder, or a new one in a folder that exists.")
+    form = request.find_format(folder)
+    suffix = next(suffix for suffix, known in SUFFIXES.items() if known == form)
     first = 1 if request.seed is None else request.seed
     texts = {}
-    for number in range(request.students or 0):
-        sheets = make_sheet(replace(request, seed=first + number))
-        for name, sheet in zip(("sheet", "key"), sheets, strict=True):
-            texts[f"{name}-{number + 1:02}{suffix}"] = render(sheet, request.format, request.digits)
+    for number in range(students):
+        sheet, key = make_sheet(replace(request, seed=first + number))
+        texts[f"sheet-{number + 1:02}{suffix}"] = render(sheet, form, request.digits)
+        texts[f"key-{number + 1:02}{suffix}"] = render(key, form, request.digits)
     try:
         folder.mkdir(exist_ok=True)
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UserError(f"output={str(request.output)!r} cannot be written: {error.strerror or error}.") from error
-    print_note(f"{request.students} sheets and their keys are in {request.output}")
+        raise UserError(f"output={str(folder)!r} cannot be written: {error.strerror or error}.") from error
+    print_note(f"{students} sheets and their keys are in {folder}")
 
 
 def _require_output(request: WorkRequest, key: str) -> None:
@@ -108,9 +110,3 @@ def _require_output(request: WorkRequest, key: str) -> None:
         require_output(path, [*files.list_dataset_files(node), *rows], list_store_paths(None))
     except UserError as error:
         raise UserError(str(error).replace("output=", f"{key}=", 1)) from None
-
-
-def _write_file(path: Path, text: str) -> None:
-    with replace_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    print_note(f"the calculation is in {path}")

@@ -67,13 +67,15 @@ def test_a_sheet_hides_what_follows_from_a_result_that_it_leaves_out() -> None:
     gains = (("feature", "gain", "rows"), ("wind", 0.246749, "1, 2"), ("air", 0.1, "3"))
     steps = (
         Step("Which feature?", table=gains, chosen="wind", values={"gain": 0.246749}),
-        Step("Count.", "H = 2·0.246749 = 0.5", place="wind = weak", rows=(1, 3), drawing=Neighbours((0.0,))),
+        Step("Count.", "H = 2·0.246749 = 0.5", place="query 1, wind = weak", rows=(1, 3), drawing=Neighbours((0.0,))),
     )
     (first, second) = blank_results(HandCalculation("", steps), 0.5, seed=2).steps
     assert first == replace(steps[0], table=(gains[0], ("wind", BOX, BOX), ("air", BOX, BOX)), chosen=BOX, values={})
-    assert (second.formula, second.place, second.drawing) == (f"H = 2·{BOX} = 0.5", f"{BOX} = weak", None)
+    assert (second.formula, second.place, second.rows, second.drawing) == (f"H = 2·{BOX} = 0.5", "query 1", (), None)
+    (first, second) = blank_results(HandCalculation("", steps), 0.5).steps
+    assert (second.formula, second.place, second.rows) == (f"H = {BOX} = {BOX}", "query 1, wind = weak", (1, 3))
     (_, second) = blank_results(HandCalculation("", steps), 1).steps
-    assert (second.formula, second.place, second.rows) == (f"H = {BOX} = {BOX}", "", ())
+    assert (second.formula, second.place, second.rows) == (f"H = {BOX} = {BOX}", "query 1", ())
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_a_class_receives_sheets_with_other_tables_and_their_keys(tmp_path: Path
     plain = tmp_path / "plain.tex"
     work_by_hand(replace(PERCEPTRON, seed=7, output=plain))
     assert (folder / "key-03.tex").read_text() == plain.read_text()
-    with pytest.raises(UserError, match="is a file, or a folder that is not empty"):
+    with pytest.raises(UserError, match="must be an empty folder, or a new one"):
         work_by_hand(request)
 
 
