@@ -92,17 +92,17 @@ def _calculate_random(
     """Calculate the first random table whose calculation is clear."""
     n_rows = int(request.rows or DEFAULT_ROWS)
     tables = draw_tables(experiment.learner, n_rows, request.seed or 0, is_nominal=calculation.is_nominal)
-    refusals: list[UserError] = []
+    is_accepted = False
     for number, (dataset, query) in enumerate(islice(tables, MAX_TABLES)):
         drawn = replace(experiment, dataset=dataset)
         try:
             made = _calculate_rows(drawn, replace(request, table=None, rows=None, query=query), name, calculation)
-        except UserError as error:
+        except UserError:
             # A learner may reject a table, for instance one that no plane separates, or all of them.
-            refusals.append(error)
-            if len(refusals) > number and number == MAX_REFUSED:
+            if number >= MAX_REFUSED and not is_accepted:
                 raise
             continue
+        is_accepted = True
         if is_clear(made):
             return made
     raise UserError(

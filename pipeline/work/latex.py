@@ -13,8 +13,8 @@ from bakeoff.learners.definitions.steps import Step
 from bakeoff.pipeline.tables.markup import LATEX_SIGNS
 from bakeoff.pipeline.tables.table import NAME, NUMBER, Cell, Table
 from bakeoff.pipeline.work.calculation import HandCalculation
-from bakeoff.pipeline.work.numbers import BOX, write_formula
-from bakeoff.pipeline.work.text import list_tables, place_step, split_table, tabulate_rows, tabulate_step
+from bakeoff.pipeline.work.numbers import BOX
+from bakeoff.pipeline.work.text import list_tables, round_steps, split_table, tabulate_rows, tabulate_step
 
 PREAMBLE = r"""\documentclass[11pt,a4paper]{article}
 \usepackage[utf8]{inputenc}
@@ -37,37 +37,24 @@ PREAMBLE = r"""\documentclass[11pt,a4paper]{article}
 \newcommand{\under}[1]{{\par\raggedright\leftskip=2.5em\hangindent=2em\hangafter=1 #1\par}}
 \begin{document}
 \raggedbottom"""
-FUNCTIONS = {"log2": r"\log_2 ", **{name: rf"\{name} " for name in ("log", "ln", "exp", "max", "min")}}
+FUNCTIONS = {name: rf"\{name} " for name in ("log", "ln", "exp", "max", "min")} | {"log2": r"\log_2 "}
 POWERS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ", [*map(str, range(10)), "-", r"\top "], strict=True))
 INDICES = dict(zip("₀₁₂₃₄₅₆₇₈₉ᵢⱼₖ", [*map(str, range(10)), *"ijk"], strict=True))
+WRITTEN = r"""
+α \alpha    β \beta     γ \gamma    δ \delta    ε \epsilon    η \eta    θ \theta    κ \kappa    λ \lambda
+μ \mu       ξ \xi       π \pi       ρ \rho      σ \sigma      τ \tau    φ \phi      χ \chi      ψ \psi
+ω \omega    Δ \Delta    Θ \Theta    Λ \Lambda   Φ \Phi        Ω \Omega  Σ \sum      Π \prod     √ \surd
+× \times    ‖ \Vert     ∞ \infty    ≤ \le       ≥ \ge         ≠ \ne     ≈ \approx   ∈ \in       → \to
+← \gets     ± \pm       ∂ \partial  ∇ \nabla    ∘ \circ       ∝ \propto … \dots     * \ast      − -
+ŷ \hat{y}   ȳ \bar{y}   x̄ \bar{x}   , ,\allowbreak             · \cdot\nobreak
+"""
+"""Each sign with its name in LaTeX's mathematics."""
 SIGNS = {
     **{sign: f"^{{{power}}}" for sign, power in POWERS.items()},
     **{sign: f"_{{{index}}}" for sign, index in INDICES.items()},
-    **{"α": r"\alpha ", "β": r"\beta ", "γ": r"\gamma ", "δ": r"\delta ", "ε": r"\epsilon ", "η": r"\eta "},
-    **{"θ": r"\theta ", "κ": r"\kappa ", "λ": r"\lambda ", "μ": r"\mu ", "ξ": r"\xi ", "π": r"\pi ", "ρ": r"\rho "},
-    **{"σ": r"\sigma ", "τ": r"\tau ", "φ": r"\phi ", "χ": r"\chi ", "ψ": r"\psi ", "ω": r"\omega "},
-    **{"Δ": r"\Delta ", "Θ": r"\Theta ", "Λ": r"\Lambda ", "Φ": r"\Phi ", "Ω": r"\Omega "},
-    **{
-        "Σ": r"\sum ",
-        "Π": r"\prod ",
-        "·": r"\cdot\nobreak ",
-        "×": r"\times ",
-        "√": r"\surd ",
-        "‖": r"\Vert ",
-        "∞": r"\infty ",
-    },
-    **{"≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "≈": r"\approx ", "∈": r"\in ", "→": r"\to ", "−": "-", "±": r"\pm "},
-    **{
-        "∂": r"\partial ",
-        "∘": r"\circ ",
-        "∝": r"\propto ",
-        "∇": r"\nabla ",
-        "ŷ": r"\hat y ",
-        "ȳ": r"\bar y ",
-        "x\u0304": r"\bar x ",
-    },
-    **{"…": r"\dots ", "←": r"\gets ", ",": r",\allowbreak ", "*": r"\ast ", "\u200b": r"\allowbreak ", "\u200c": "{}"},
     **{sign: sign for sign in "+-=<>()[]/|.;:!?'"},
+    **{sign: f"{name} " for sign, name in re.findall(r"(\S+) +(\S+)", WRITTEN)},
+    **{"\u200b": r"\allowbreak ", "\u200c": "{}"},
 }
 """Signs in LaTeX's mathematics."""
 OPERATORS = {*FUNCTIONS.values(), SIGNS["Σ"], SIGNS["Π"]}
@@ -113,12 +100,12 @@ class Atom(NamedTuple):
     """
 
     line: str
-    brackets: str | None = None
+    brackets: str = ""
     divides: bool = True
 
     @property
     def inner(self) -> str:
-        return self.line if self.brackets is None else self.brackets
+        return self.brackets or self.line
 
 
 Tokens = deque[re.Match[str]]
@@ -131,12 +118,8 @@ def render_latex(calculation: HandCalculation, digits: int) -> str:
     for title, rows in list_tables(calculation):
         lines += [rf"\subsection*{{{title}}}", *_write_table(tabulate_rows(rows))]
     lines.append(r"\subsection*{Calculation}")
-    n_rows = len(calculation.table)
-    for number, step in enumerate(calculation.steps, start=1):
-        place = place_step(step, digits, n_rows)
-        shown = rf"\textit{{{escape(place)}}}: " if place else ""
-        lines.append(rf"\step{{{number}}}{{{shown}{escape(write_formula(step.sentence, digits))}}}")
-        lines += _write_result(step, digits)
+    for number, step in round_steps(calculation, digits):
+        lines += _write_step(number, step)
     lines += [rf"\par\medskip {escape(note)}" for note in calculation.notes]
     return "\n".join([*lines, r"\end{document}", ""])
 
@@ -238,14 +221,15 @@ def _escape_sign(sign: str) -> str:
     return f"${SIGNS[sign]}$" if sign in SIGNS else rf"\texttt{{U+{ord(sign):04X}}}"
 
 
-def _write_result(step: Step, digits: int) -> Iterator[str]:
-    """Yield the lines below the sentence of a step."""
+def _write_step(number: int, step: Step) -> Iterator[str]:
+    place = rf"\textit{{{escape(step.place)}}}: " if step.place else ""
+    yield rf"\step{{{number}}}{{{place}{escape(step.sentence)}}}"
     if step.formula:
-        yield rf"\under{{${write_mathematics(write_formula(step.formula, digits))}$}}"
+        yield rf"\under{{${write_mathematics(step.formula)}$}}"
     if step.table:
-        yield from _write_table(tabulate_step(step, digits))
+        yield from _write_table(tabulate_step(step))
     if step.chosen:
-        yield rf"\under{{$\to$ \textbf{{{escape(write_formula(step.chosen, digits))}}}}}"
+        yield rf"\under{{$\to$ \textbf{{{escape(step.chosen)}}}}}"
 
 
 def _write_table(table: Table) -> Iterator[str]:

@@ -3,8 +3,8 @@
 Tables are drawn one after another until the steps of a calculation show no tie, so that the seed determines the table.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import pairwise, product
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -101,9 +101,7 @@ def _has_tie(step: Step, n_neighbors: int) -> bool:
     return any(abs(best - float(other)) < MIN_DIFFERENCE for other in alternatives.values())
 
 
-def _is_close(numbers: Iterable[float]) -> bool:
-    """Whether two numbers differ too little, or a single one from 0."""
-    sorted_numbers = sorted(map(float, numbers))
-    if len(sorted_numbers) == 1:
-        return abs(sorted_numbers[0]) < MIN_DIFFERENCE
-    return any(upper - lower < MIN_DIFFERENCE for lower, upper in pairwise(sorted_numbers))
+def _is_close(response: Sequence[float]) -> bool:
+    """Whether the two largest numbers differ too little, or a single one from 0."""
+    lower, upper = sorted(response if len(response) > 1 else (0.0, *response))[-2:]
+    return upper - lower < MIN_DIFFERENCE

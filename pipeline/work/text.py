@@ -1,6 +1,6 @@
 """A calculation as text for a terminal, and in Markdown."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from textwrap import wrap
 
@@ -25,8 +25,8 @@ def render_text(calculation: HandCalculation, digits: int, width: int = MAX_WIDT
         lines += [*_wrap(line, width), ""]
     for title, rows in list_tables(calculation):
         lines += [title, *_align_parts(tabulate_rows(rows), width), ""]
-    for number, step in enumerate(calculation.steps, start=1):
-        lines += [*_write_step(number, step, digits, width, len(calculation.table)), ""]
+    for number, step in round_steps(calculation, digits):
+        lines += [*_write_step(number, step, width), ""]
     for note in calculation.notes:
         lines += _wrap(f"note: {note}", width)
     return show_controls("\n".join(lines).rstrip("\n") + "\n")
@@ -40,8 +40,8 @@ def render_markdown_steps(calculation: HandCalculation, digits: int) -> str:
     for title, rows in list_tables(calculation):
         lines += [f"## {title}", "", *render_markdown(tabulate_rows(rows)), ""]
     lines += ["## Calculation", ""]
-    for number, step in enumerate(calculation.steps, start=1):
-        first, *others = _list_markdown(step, digits, len(calculation.table))
+    for number, step in round_steps(calculation, digits):
+        first, *others = _list_markdown(step)
         indent = " " * len(f"{number}. ")
         lines += [f"{number}. {first}", "", *(f"{indent}{line}".rstrip() for line in others)]
     lines += [f"- {escape_markdown(note)}" for note in calculation.notes]
@@ -64,10 +64,30 @@ def tabulate_rows(rows: pd.DataFrame) -> Table:
     return _make_table(["row", *map(str, rows.columns)], cells)
 
 
-def tabulate_step(step: Step, digits: int) -> Table:
-    """Return the table of a step, with rounded numbers."""
+def tabulate_step(step: Step) -> Table:
+    """Return the table of a step of `round_steps`."""
     headings, *rows = step.table
-    return _make_table(map(str, headings), [[write_formula(str(cell), digits) for cell in row] for row in rows])
+    return _make_table(map(str, headings), rows)
+
+
+def round_steps(calculation: HandCalculation, digits: int) -> Iterator[tuple[int, Step]]:
+    """Yield the numbers of the steps, and the steps with rounded numbers, and with their rows in their places."""
+
+    def write(text: object) -> str:
+        return write_formula(str(text), digits)
+
+    for number, step in enumerate(calculation.steps, start=1):
+        yield (
+            number,
+            replace(
+                step,
+                sentence=write(step.sentence),
+                formula=write(step.formula),
+                chosen=write(step.chosen),
+                place=write(place_step(step, len(calculation.table))),
+                table=(*step.table[:1], *(tuple(map(write, row)) for row in step.table[1:])),
+            ),
+        )
 
 
 def split_table(table: Table, width: int) -> Iterator[Table]:
@@ -77,22 +97,22 @@ def split_table(table: Table, width: int) -> Iterator[Table]:
     yield from map(table.choose_columns, split_columns(measured, width))
 
 
-def place_step(step: Step, digits: int, n_rows: int) -> str:
+def place_step(step: Step, n_rows: int) -> str:
     """Return the place of a step, and the rows in play if they are several, but not all.
 
     Examples
     --------
-    >>> place_step(Step("", place="wind = weak", rows=(1, 3)), 4, n_rows=14)
+    >>> place_step(Step("", place="wind = weak", rows=(1, 3)), n_rows=14)
     'wind = weak, rows 1, 3'
     """
     noun = "row" if len(step.rows) == 1 else "rows"
     numbers = ", ".join(map(str, step.rows))
     is_told = f"{noun} {numbers}" in step.sentence.lower()
     rows = f"{noun} {numbers}" if 0 < len(step.rows) < n_rows and not is_told else ""
-    return ", ".join(filter(None, (write_formula(step.place, digits), rows)))
+    return ", ".join(filter(None, (step.place, rows)))
 
 
-def _make_table(headings: Iterable[str], rows: list[list[str]]) -> Table:
+def _make_table(headings: Iterable[str], rows: Sequence[Sequence[str]]) -> Table:
     """Return a table in which the columns of numbers are marked as such."""
     names = list(headings)
     kinds = [NUMBER if all(is_number(row[j]) for row in rows) else TEXT for j in range(len(names))]
@@ -100,28 +120,27 @@ def _make_table(headings: Iterable[str], rows: list[list[str]]) -> Table:
     return make_table("", columns, rows)
 
 
-def _write_step(number: int, step: Step, digits: int, width: int, n_rows: int) -> Iterator[str]:
-    place = place_step(step, digits, n_rows)
-    yield from _wrap(f"{number}. {f'[{place}] ' if place else ''}{write_formula(step.sentence, digits)}", width)
+def _write_step(number: int, step: Step, width: int) -> Iterator[str]:
+    place = f"[{step.place}] " if step.place else ""
+    yield from _wrap(f"{number}. {place}{step.sentence}", width)
     if step.formula:
-        yield from _wrap(write_formula(step.formula, digits), width, INDENT)
+        yield from _wrap(step.formula, width, INDENT)
     if step.table:
-        yield from (INDENT + line for line in _align_parts(tabulate_step(step, digits), width - len(INDENT)))
+        yield from (INDENT + line for line in _align_parts(tabulate_step(step), width - len(INDENT)))
     if step.chosen:
-        yield from _wrap(f"→ {write_formula(step.chosen, digits)}", width, INDENT)
+        yield from _wrap(f"→ {step.chosen}", width, INDENT)
 
 
-def _list_markdown(step: Step, digits: int, n_rows: int) -> Iterator[str]:
+def _list_markdown(step: Step) -> Iterator[str]:
     """Yield the paragraphs of a step, separated by empty lines."""
-    place = place_step(step, digits, n_rows)
-    sentence = escape_markdown(write_formula(step.sentence, digits))
-    yield f"*{escape_markdown(place)}*: {sentence}" if place else sentence
+    place = f"*{escape_markdown(step.place)}*: " if step.place else ""
+    yield place + escape_markdown(step.sentence)
     if step.formula:
-        yield from (escape_markdown(write_formula(step.formula, digits)), "")
+        yield from (escape_markdown(step.formula), "")
     if step.table:
-        yield from (*render_markdown(tabulate_step(step, digits)), "")
+        yield from (*render_markdown(tabulate_step(step)), "")
     if step.chosen:
-        yield from (f"→ **{escape_markdown(write_formula(step.chosen, digits))}**", "")
+        yield from (f"→ **{escape_markdown(step.chosen)}**", "")
 
 
 def _align_parts(table: Table, width: int) -> Iterator[str]:

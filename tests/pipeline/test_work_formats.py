@@ -69,7 +69,7 @@ def test_a_document_with_any_characters_compiles_and_fits_the_page(
         ("P(petal length (cm) | yes)", r"P(\text{petal}\ \text{length}\ (\text{cm})\mid \text{yes})"),
         ("1.5e-07", r"1.5\cdot 10^{-7}"),
         ("a = (-2, 1.0)", r"a=(-2,\allowbreak \ 1.0)"),
-        ("x\u0304 ∘ α_1", r"\bar x \circ \alpha _{1}"),
+        ("x\u0304 ∘ α_1", r"\bar{x} \circ \alpha _{1}"),
         ("cm)) + 1", r"\text{cm}))+1"),
         (BOX, r"\result{}"),
     ],
