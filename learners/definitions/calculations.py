@@ -22,7 +22,7 @@ from bakeoff.learners.definitions.mlp import work_network
 from bakeoff.learners.definitions.naive_bayes import work_density, work_naive_bayes, work_smoothing
 from bakeoff.learners.definitions.perceptron import work_perceptron, work_update
 from bakeoff.learners.definitions.pruning import work_accuracy, work_pruning
-from bakeoff.learners.definitions.random_forest import Draw, work_forest
+from bakeoff.learners.definitions.random_forest import work_forest
 from bakeoff.learners.definitions.scaling import work_scale
 from bakeoff.learners.definitions.splits import (
     IMPURITIES,
@@ -89,14 +89,6 @@ def work_fitted_tree(learner: Any, problem: Problem) -> Iterator[Step]:
     if problem.pruning != "none":
         yield from work_pruning(problem, tree)
     yield from work_queries(problem, tree)
-
-
-def work_fitted_forest(learner: Any, problem: Problem) -> Iterator[Step]:
-    """Yield the steps of a random forest with the learner's own draws."""
-    draws = [Draw(*drawn) for drawn in learner.list_draws(problem.X, problem.y)]
-    max_features = learner.estimators_[0].max_features_
-    voting = getattr(learner, "voting", "average")
-    yield from work_forest(problem, draws, max_features, learner.criterion, learner.max_depth or math.inf, voting)
 
 
 def work_baseline(learner: Any, problem: Problem) -> Iterator[Step]:
@@ -167,9 +159,9 @@ CALCULATIONS: Mapping[str, Calculation] = {
         ("eta0", "coef_init", "intercept_init", "max_iter", "shuffle", "pocket", "averaged", "random_state"),
     ),
     "random_forest": Calculation(
-        work_fitted_forest, "predict_proba", FOREST, {**FEW_TREES, **FOREST_CRITERIA}, is_nominal=True
+        work_forest, "predict_proba", FOREST, {**FEW_TREES, **FOREST_CRITERIA}, is_nominal=True
     ),
-    "random_forest_regressor": Calculation(work_fitted_forest, "predict", FOREST, FEW_TREES, is_nominal=True),
+    "random_forest_regressor": Calculation(work_forest, "predict", FOREST, FEW_TREES, is_nominal=True),
     "ridge": Calculation(work_least_squares, "predict", ("alpha",), tolerance=SOLVER_TOLERANCE),
     "svm": Calculation(
         work_svm,
@@ -187,8 +179,8 @@ SINGLE_STEPS: Mapping[str, Callable[..., Step]] = {
     "density": work_density,
     "distance": work_distance,
     "entropy": partial(work_counts, entropy),
-    "gain": partial(work_gain, "entropy"),
-    "gain_ratio": partial(work_gain, "gain_ratio"),
+    "gain": work_gain,
+    "gain_ratio": partial(work_gain, criterion="gain_ratio"),
     "gini": partial(work_counts, gini),
     "information": work_information,
     "misclassification": partial(work_counts, misclassification),

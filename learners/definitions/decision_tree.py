@@ -23,30 +23,29 @@ T. B. Schön, "Machine Learning: A First Course for Engineers and Scientists", 2
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.majority_vote import average, majority_vote
+from bakeoff.learners.definitions.majority_vote import majority_vote, work_average, work_vote
 from bakeoff.learners.definitions.splits import (
     IMPURITIES,
     Impurity,
     Question,
     answers,
     gini,
-    midpoints,
-    name_question,
+    list_thresholds,
     pick_question,
-    tabulate_questions,
+    work_choice,
     work_impurity,
     write_counts,
 )
-from bakeoff.learners.definitions.steps import Branch, Problem, Step, bracket, number_rows, write_sum
+from bakeoff.learners.definitions.steps import Branch, Problem, Step, number_rows
 
 
-@dataclass
+@dataclass(eq=False)
 class Node:
     """A region: its training rows and their targets, and after splitting its question and a branch for each answer."""
 
@@ -121,113 +120,82 @@ def predict_row(tree: Node, x: np.ndarray, combine: Callable[[np.ndarray], Any] 
 
 # The steps of these calculations.
 
-Paths = Mapping[int, tuple[str, ...]]
-"""The identity of a node -> the answers that lead to it, such as "x < 2.5" or "wind = weak"."""
+
+def walk(problem: Problem, node: Node, path: tuple[str, ...] = ()) -> Iterator[tuple[Node, tuple[str, ...]]]:
+    """Yield the nodes from this one down, each branch to its leaves, with the answers that lead to them."""
+    yield node, path
+    for answer, child in node.branches.items():
+        yield from walk(problem, child, (*path, f"{name_feature(problem, node)} {answer}"))
 
 
-def name_paths(problem: Problem, tree: Node) -> Paths:
-    """Return the path of each node of a tree."""
-    paths: dict[int, tuple[str, ...]] = {id(tree): ()}
-    nodes = [tree]
-    for node in nodes:  # grows during the iteration
-        for answer, child in node.branches.items():
-            nodes.append(child)
-            paths[id(child)] = (*paths[id(node)], name_branch(problem, node.question, answer))
-    return paths
-
-
-def name_branch(problem: Problem, question: Question | None, answer: Any) -> str:
-    """Return an answer to a question."""
-    assert question is not None
-    feature, threshold = question
-    answered = f"= {answer}" if threshold is None else f"{'<' if answer == 'left' else '≥'} {threshold}"
-    return f"{problem.features[feature]} {answered}"
+def name_feature(problem: Problem, node: Node) -> str:
+    """Return the feature that an internal node asks for."""
+    assert node.question is not None
+    return problem.features[node.question[0]]
 
 
 def work_growth(
-    problem: Problem, tree: Node, criterion: str, features_of: Callable[[Node], Iterable[int]]
+    problem: Problem,
+    tree: Node,
+    criterion: str,
+    features_of: Callable[[Node], Sequence[int]],
+    path: tuple[str, ...] = (),
 ) -> Iterator[Step]:
     """Yield the steps by which a tree was grown from the rows of a problem, each branch down to its leaves."""
-    paths = name_paths(problem, tree)
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop(0)
-        waiting = [*node.branches.values(), *waiting]
-        *steps, last = work_node(problem, node, criterion, features_of(node))
-        drawing = draw_tree(problem, tree, paths, node, [id(each) for each in waiting])
-        for step in (*steps, replace(last, drawing=drawing)):
-            yield replace(step, rows=number_rows(node.rows), place=", ".join(paths[id(node)]))
+    paths = dict(walk(problem, tree, path))
+    waiting = list(paths)
+    for node, answers_before in paths.items():
+        waiting.remove(node)
+        yield replace(
+            work_node(problem, node, criterion, features_of(node)),
+            rows=number_rows(np.unique(node.rows)),
+            place=", ".join(answers_before),
+            drawing=draw_tree(problem, tree, node, waiting),
+        )
 
 
-def work_node(problem: Problem, node: Node, criterion: str, features: Iterable[int]) -> Iterator[Step]:
-    """Yield the impurity of a node, the cuts of each numeric feature, and the comparison of the features."""
-    rows = node.rows
-    y = node.targets
-    impurity = IMPURITIES[criterion]
-    yield work_impurity(impurity, y)
-    asked = [pick_question(problem.X[rows], y, [feature], impurity, nominal=problem.nominal) for feature in features]
-    questions = [question for question in asked if question is not None]
-    if node.question is None:
-        is_pure = len(np.unique(y)) == 1
-        reason = "all targets are equal" if is_pure else "a limit is reached" if questions else "no feature splits it"
-        leaf = predict_at(problem, node)
-        yield replace(leaf, sentence=f"The node is a leaf, because {reason}.", answer=None, response=())
-        return
-    for question in questions:
-        feature, threshold = question
-        if threshold is not None:
-            cuts = [(feature, cut) for cut in midpoints(problem.X[rows, feature])]
-            yield Step(
-                f"Cut {problem.features[feature]} where the gain is largest (ties: the lowest threshold).",
-                chosen=name_question(problem, question),
-                table=tuple(tabulate_questions(problem, rows, cuts, criterion)),
-            )
-    headings, *splits = tabulate_questions(problem, rows, questions, criterion)
-    yield Step(
-        f"Split by the feature with the largest {headings[-1]} (ties: the first one).",
-        chosen=name_question(problem, node.question),
-        table=(headings, *splits),
-        values={f"{headings[-1]} of {split[0]}": split[-1] for split in splits},
-    )
+def work_node(problem: Problem, node: Node, criterion: str, features: Sequence[int]) -> Step:
+    """Return the comparison of the splits of a node by some of the features, or the reason why it is a leaf."""
+    columns = problem.X[node.rows].T  # (d, n)
+    questions = [(j, s) for j in features for s in list_thresholds(columns[j], j in problem.nominal)]
+    if node.question is not None:
+        return work_choice(problem, node.rows, questions, node.question, criterion)
+    limit = "max_depth or min_samples_split stops it" if questions else "no feature splits it"
+    reason = limit if len(np.unique(node.targets)) > 1 else "all targets are equal"
+    impurity = work_impurity(IMPURITIES[criterion], node.targets)
+    chosen = work_prediction(problem, node.targets).chosen
+    return replace(impurity, sentence=f"The node is a leaf, because {reason}.", chosen=chosen)
 
 
-def predict_at(problem: Problem, node: Node) -> Step:
-    """Return the prediction for a query in the region of a node."""
-    y = node.targets
-    n = len(y)
+def work_prediction(problem: Problem, y: np.ndarray) -> Step:
+    """Return the vote or the average of targets (n,)."""
     if problem.classes is None:
-        answer = average(y)
-        response = (answer,)
-        formula = f"ȳ = ({write_sum(map(bracket, y))})/{n} = {answer}"
-    else:
-        answer = majority_vote(y)
-        response = tuple(np.mean(y == label) for label in problem.classes)
-        names = " : ".join(f"p({label})" for label in problem.classes)
-        formula = f"{names} = {' : '.join(f'{np.count_nonzero(y == label)}/{n}' for label in problem.classes)}"
-    chosen = f"{problem.target} = {answer}"
-    return Step("Predict by the rows of this region.", formula, chosen, answer=answer, response=response)
+        return work_average(y, target=problem.target)
+    return work_vote(y, classes=problem.classes, target=problem.target)
 
 
-def draw_tree(problem: Problem, node: Node, paths: Paths, current: Node, waiting: Collection[int] = ()) -> Branch:
+def draw_tree(problem: Problem, node: Node, current: Node, waiting: Collection[Node] = (), answer: str = "") -> Branch:
     """Return the drawing of a tree from a node down, in which the nodes that wait for their split are leaves."""
-    shown = () if id(node) in waiting else node.branches.values()
-    branches = tuple(draw_tree(problem, child, paths, current, waiting) for child in shown)
-    text = write_counts(node.targets, problem.classes)
-    if problem.classes is not None:
+    shown = {} if node in waiting else node.branches
+    branches = tuple(draw_tree(problem, child, current, waiting, given) for given, child in shown.items())
+    text = name_feature(problem, node) if branches else write_counts(node.targets, problem.classes)
+    if not branches and problem.classes is not None:
         text = f"{majority_vote(node.targets)} {text}"
-    if branches and node.question is not None:
-        text = problem.features[node.question[0]]
-    return Branch(text, "".join(paths[id(node)][-1:]), branches, node is current)
+    return Branch(text, answer, branches, node is current)
 
 
 def work_queries(problem: Problem, tree: Node) -> Iterator[Step]:
     """Yield the descent of each query, and the prediction of its region."""
-    paths = name_paths(problem, tree)
     for number, query in enumerate(problem.queries, start=1):
-        region = region_of(tree, query)
-        place = f"query {number}"
-        for branch in paths[id(region)]:
-            yield Step("Which branch does the query take?", chosen=branch, place=place)
-            place = f"{place}, {branch}"
-        drawing = draw_tree(problem, tree, paths, region)
-        yield replace(predict_at(problem, region), rows=number_rows(region.rows), place=place, drawing=drawing)
+        yield from work_query(problem, tree, query, f"query {number}")
+
+
+def work_query(problem: Problem, tree: Node, query: np.ndarray, place: str) -> Iterator[Step]:
+    """Yield the descent of a query (d,), and the prediction of its region."""
+    region = region_of(tree, query)
+    for branch in dict(walk(problem, tree))[region]:
+        yield Step("Which branch does the query take?", chosen=branch, place=place)
+        place = f"{place}, {branch}"
+    rows = number_rows(np.unique(region.rows))
+    drawing = draw_tree(problem, tree, region)
+    yield replace(work_prediction(problem, region.targets), rows=rows, place=place, drawing=drawing)

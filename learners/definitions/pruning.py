@@ -21,12 +21,12 @@ Reference: J. R. Quinlan, "Simplifying decision trees", International Journal of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.decision_tree import Node, draw_tree, name_paths, predict_row
+from bakeoff.learners.definitions.decision_tree import Node, draw_tree, predict_row, walk
 from bakeoff.learners.definitions.majority_vote import average
 from bakeoff.learners.definitions.steps import Problem, Step
 
@@ -51,34 +51,41 @@ def is_greater(score: float, other: float) -> bool:
     return score > other + ROUNDING * max(abs(score), abs(other))
 
 
-def prune_bottom_up(tree: Node, X: np.ndarray, y: np.ndarray, score: Score = accuracy) -> None:
-    """Prune the tree in place by method A, on validation rows X (m, d) and their targets y (m,)."""
-    improved = True
-    while improved:
-        improved = False
-        for node in internal_nodes(tree):
-            if not is_above_leaves(node):
-                continue
-            before = score(tree, X, y)
-            if is_greater(score_without(node, tree, X, y, score), before):
-                node.branches = {}
-                improved = True
+def choose_bottom_up(scores: Mapping[Node, float], before: float) -> list[Node]:
+    """Return the nodes that method A prunes, given the score before and the one without each subtree."""
+    return [node for node, reached in scores.items() if is_greater(reached, before)]
+
+
+def choose_best_first(scores: Mapping[Node, float], before: float) -> list[Node]:
+    """Return the node that method B prunes, if any, given the score before and the one without each subtree."""
+    best = max(before, *scores.values())
+    return [node for node, reached in scores.items() if not is_greater(best, reached)][:1]
+
+
+METHODS = {"bottom_up": choose_bottom_up, "best_first": choose_best_first}
+
+
+def prune(
+    tree: Node, X: np.ndarray, y: np.ndarray, method: str, score: Score = accuracy
+) -> Iterator[tuple[float, dict[Node, float], list[Node]]]:
+    """Prune the tree in place, on validation rows X (m, d) and their targets y (m,).
+
+    Yield, of each pass, the score before, the score without the subtree of each node, and the nodes that are pruned.
+    """
+    pruned = [tree]
+    while pruned and tree.branches:
+        nodes = [node for node in internal_nodes(tree) if method == "best_first" or is_above_leaves(node)]
+        before = score(tree, X, y)
+        scores = {node: score_without(node, tree, X, y, score) for node in nodes}
+        pruned = METHODS[method](scores, before)
+        for node in pruned:
+            node.branches = {}
+        yield before, scores, pruned
 
 
 def is_above_leaves(node: Node) -> bool:
     """Return whether all children of an internal node are leaves."""
     return not any(child.branches for child in node.branches.values())
-
-
-def prune_best_first(tree: Node, X: np.ndarray, y: np.ndarray, score: Score = accuracy) -> None:
-    """Prune the tree in place by method B, on validation rows X (m, d) and their targets y (m,)."""
-    while nodes := internal_nodes(tree):
-        scores = [score_without(node, tree, X, y, score) for node in nodes]
-        best = max(scores)
-        if is_greater(score(tree, X, y), best):
-            return
-        chosen = next(node for node, reached in zip(nodes, scores, strict=True) if not is_greater(best, reached))
-        chosen.branches = {}
 
 
 def internal_nodes(tree: Node) -> list[Node]:
@@ -112,39 +119,22 @@ def work_pruning(problem: Problem, tree: Node) -> Iterator[Step]:
     y = problem.validation_y
     assert X is not None
     assert y is not None
-    is_bottom_up = problem.pruning == "bottom_up"
     score = minus_squared_error if problem.classes is None else accuracy
-    paths = name_paths(problem, tree)
-    chosen = [tree]
-    while chosen and (nodes := internal_nodes(tree)):
-        names = {id(node): ", ".join(paths[id(node)]) or "root" for node in nodes}
-        before = score(tree, X, y)
-        scored = [(node, score_without(node, tree, X, y, score)) for node in nodes]
-        if is_bottom_up:
-            scored = [(node, reached) for node, reached in scored if is_above_leaves(node)]
-            chosen = [node for node, reached in scored if is_greater(reached, before)]
-        else:
-            best = max(before, *(reached for _, reached in scored))
-            chosen = [node for node, reached in scored if not is_greater(best, reached)][:1]
-        for node in chosen:
-            node.branches = {}
+    names = {node: ", ".join(path) or "root" for node, path in walk(problem, tree)}
+    for before, scores, pruned in prune(tree, X, y, problem.pruning, score):
+        table = [(names[node], write_score(problem, without, len(y))) for node, without in scores.items()]
         yield Step(
             SENTENCES[problem.pruning],
-            f"score = {write_score(problem, before)}",
-            "; ".join(names[id(node)] for node in chosen) or "no node",
-            (
-                ("node", "score without its subtree"),
-                *((names[id(n)], write_score(problem, each)) for n, each in scored),
-            ),
+            f"score = {write_score(problem, before, len(y))}",
+            "; ".join(names[node] for node in pruned) or "no node",
+            (("node", "score without its subtree"), *table),
             values={"score": before},
-            drawing=draw_tree(problem, tree, paths, tree),
+            drawing=draw_tree(problem, tree, tree),
         )
 
 
-def write_score(problem: Problem, score: float) -> str:
-    """Return an accuracy as a fraction of the validation rows, or minus a squared error."""
-    assert problem.validation_y is not None
-    n = len(problem.validation_y)
+def write_score(problem: Problem, score: float, n: int) -> str:
+    """Return an accuracy as a fraction of n rows, or minus a squared error."""
     return f"{score}" if problem.classes is None else f"{round(score * n)}/{n}"
 
 

@@ -21,23 +21,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from bakeoff.learners.definitions.decision_tree import (
     Node,
-    predict_at,
     predict_row,
-    region_of,
     split,
     work_growth,
-    work_queries,
+    work_prediction,
+    work_query,
 )
-from bakeoff.learners.definitions.majority_vote import majority_vote
+from bakeoff.learners.definitions.majority_vote import majority_vote, work_vote
 from bakeoff.learners.definitions.splits import IMPURITIES, Impurity, Question, gini, pick_question
-from bakeoff.learners.definitions.steps import Problem, Step, number_rows, write_point, write_sum
+from bakeoff.learners.definitions.steps import Problem, Step, number_rows, write_point
 
 
 @dataclass
@@ -45,7 +43,7 @@ class Draw:
     """The random choices of a tree: its rows, and the order in which each node considers the features.
 
     ``rows`` (n,) are positions in the training data, some of them repeated. ``order`` maps the rows of a node, as
-    positions in ``rows``, to all d features in random order.
+    positions in the training data, to all d features in random order.
     """
 
     rows: np.ndarray
@@ -76,21 +74,23 @@ def grow_forest(
     """
 
     def grow(drawn: Draw) -> Node:
-        drawn_X = X[drawn.rows]  # (n, d)
-        drawn_y = y[drawn.rows]  # (n,)
-
         def pick(rows: np.ndarray) -> Question | None:
-            order = drawn.order(rows)
-            for first in range(0, len(order), max_features):
-                features = sorted(order[first : first + max_features].tolist())
-                question = pick_question(drawn_X[rows], drawn_y[rows], features, impurity, nominal=nominal)
-                if question is not None:
-                    return question
-            return None
+            features = draw_features(drawn, X, rows, max_features)
+            return pick_question(X[rows], y[rows], features, impurity, nominal=nominal)
 
-        return split(np.arange(len(drawn_y)), drawn_X, drawn_y, pick, max_depth)
+        return split(drawn.rows, X, y, pick, max_depth)
 
     return [grow(drawn) for drawn in draws]
+
+
+def draw_features(drawn: Draw, X: np.ndarray, rows: np.ndarray, max_features: int) -> list[int]:
+    """Return the features that a node with these rows of X (n, d) compares: the first ones drawn that can split it."""
+    order = drawn.order(rows)
+    for first in range(0, len(order), max_features):
+        features = sorted(order[first : first + max_features].tolist())
+        if any(len(np.unique(X[rows, j])) > 1 for j in features):
+            return features
+    return []
 
 
 def predict_row_by_vote(
@@ -100,44 +100,38 @@ def predict_row_by_vote(
     return combine(np.array([predict_row(tree, x, combine) for tree in forest]))
 
 
-def work_forest(
-    problem: Problem, draws: Sequence[Draw], max_features: int, criterion: str, max_depth: float, voting: str
-) -> Iterator[Step]:
-    """Yield the rows that the trees draw, the growth of the first tree, and the predictions of all trees."""
-    classes = problem.classes
-    forest = grow_forest(problem.X, problem.y, draws, max_features, IMPURITIES[criterion], problem.nominal, max_depth)
-    drawn_rows = [number_rows(drawn.rows) for drawn in draws]
-    for number, rows in enumerate(drawn_rows, start=1):
-        yield Step(
-            f"Tree {number} draws the rows {write_point(rows)}.", rows=tuple(sorted(set(rows))), place=f"tree {number}"
-        )
+def work_forest(learner: Any, problem: Problem) -> Iterator[Step]:
+    """Yield the rows that the trees of a learner draw, the growth of the first tree, and the predictions of all."""
+    X = problem.X
+    draws = [Draw(*drawn) for drawn in learner.list_draws(X, problem.y)]
+    max_features = learner.estimators_[0].max_features_
+    impurity = IMPURITIES[learner.criterion]
+    max_depth = learner.max_depth or math.inf
+    forest = grow_forest(X, problem.y, draws, max_features, impurity, problem.nominal, max_depth)
+    for number, drawn in enumerate(draws, start=1):
+        drawn_rows = write_point(number_rows(drawn.rows))
+        rows = number_rows(np.unique(drawn.rows))
+        yield Step(f"Tree {number} draws the rows {drawn_rows}.", rows=rows, place=f"tree {number}")
 
     def features_of(node: Node) -> list[int]:
-        order: list[int] = draws[0].order(node.rows).tolist()
-        if node.question is None:
-            return order
-        n_draws = order.index(node.question[0]) // max_features + 1
-        return sorted(order[: n_draws * max_features])
+        return draw_features(draws[0], X, node.rows, max_features)
 
-    own = replace(problem, X=problem.X[draws[0].rows], y=problem.y[draws[0].rows])
-    for step in chain(work_growth(own, forest[0], criterion, features_of), work_queries(own, forest[0])):
-        rows = tuple(sorted({drawn_rows[0][row - 1] for row in step.rows}))
-        place = ", ".join(filter(None, ("tree 1", step.place)))
-        yield replace(step, rows=rows, place=place, answer=None, response=())
+    yield from work_growth(problem, forest[0], learner.criterion, features_of, ("tree 1",))
     for number, query in enumerate(problem.queries, start=1):
-        predictions = [predict_at(problem, region_of(tree, query)) for tree in forest]
-        shares = np.array([each.response for each in predictions])  # (T, c), or (T, 1) means
-        if voting == "majority":
-            shares = np.array([each.answer == classes for each in predictions], dtype=float)
-        response = shares.mean(axis=0)
-        answer = response[0] if classes is None else majority_vote(classes, response)
-        sums = " : ".join(f"({write_sum(map(str, column))})/{len(forest)}" for column in shares.T)
-        yield Step(
-            "Each tree votes for its class." if voting == "majority" else "Average the predictions of the trees.",
-            f"{predictions[0].formula.partition(' = ')[0]} = {sums} = {' : '.join(map(str, response))}",
-            f"{problem.target} = {answer}",
-            (("tree", "prediction", "by"), *((i, each.chosen, each.formula) for i, each in enumerate(predictions, 1))),
-            place=f"query {number}",
-            answer=answer,
-            response=tuple(response),
-        )
+        place = f"query {number}"
+        predictions = []
+        for i, tree in enumerate(forest, start=1):
+            *_, prediction = work_query(problem, tree, query, f"{place}, tree {i}")
+            predictions.append(prediction)
+            yield replace(prediction, answer=None, response=())
+        yield replace(work_votes(problem, predictions, getattr(learner, "voting", "")), place=place)
+
+
+def work_votes(problem: Problem, predictions: Sequence[Step], voting: str) -> Step:
+    """Return the vote, or the average, of the predictions of the trees."""
+    if problem.classes is None or voting == "majority":
+        return work_prediction(problem, np.array([tree.answer for tree in predictions]))
+    # Each tree divides its vote among the classes.
+    shares = np.concatenate([tree.response for tree in predictions])
+    labels = np.tile(problem.classes, len(predictions))
+    return work_vote(labels, shares, problem.classes, target=problem.target)

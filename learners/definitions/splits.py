@@ -112,19 +112,13 @@ def split_information(parts: Sequence[np.ndarray]) -> float:
     return float(entropy(label_rows([len(part) for part in parts])))
 
 
-def label_rows(counts: Sequence[float]) -> np.ndarray:
-    """Return classes (n,), from 0, in these numbers or fractions.
+def label_rows(counts: Sequence[int]) -> np.ndarray:
+    """Return classes (n,), from 0, in these numbers.
 
-    >>> label_rows([2, 1]), label_rows([0.75, 0.25])
-    (array([0, 0, 1]), array([0, 0, 0, 1]))
+    >>> label_rows([2, 1])
+    array([0, 0, 1])
     """
-    exact = [Fraction(count).limit_denominator(MOST_PARTS) for count in counts]
-    unit = math.lcm(*(count.denominator for count in exact))
-    return np.repeat(np.arange(len(counts)), [int(count * unit) for count in exact])
-
-
-MOST_PARTS = 1000
-"""The largest denominator of a fraction of rows."""
+    return np.repeat(np.arange(len(counts)), counts)
 
 
 IMPURITIES: Mapping[str, Impurity] = {
@@ -161,10 +155,10 @@ def pick_question(
     merits: list[Number] = []
     for j in features:
         column = X[:, j]  # (n,)
-        if len(np.unique(column)) == 1:
-            continue
         # A feature is split where the gain is largest; ties go to the first threshold.
-        thresholds: list[float | None] = [None] if j in nominal else [*midpoints(column)]
+        thresholds = list_thresholds(column, j in nominal)
+        if not thresholds:
+            continue
         gains = [gain(y, parts_of(y, column, s), impurity) for s in thresholds]
         best_cut = first_of_largest(gains, round_off)
         threshold = thresholds[best_cut]
@@ -187,6 +181,13 @@ def first_of_largest(merits: Sequence[Number], round_off: float) -> int:
     return next(index for index, merit in enumerate(merits) if merit >= least_that_ties)
 
 
+def list_thresholds(column: np.ndarray, is_nominal: bool) -> Sequence[float | None]:
+    """Return the thresholds for a column (n,), None alone if it is nominal; none if it is constant."""
+    if is_nominal and len(np.unique(column)) > 1:
+        return [None]
+    return [] if is_nominal else midpoints(column)
+
+
 def midpoints(column: np.ndarray) -> list[float]:
     """Return the thresholds halfway between neighbouring values of a column (n,), ascending.
 
@@ -196,11 +197,15 @@ def midpoints(column: np.ndarray) -> list[float]:
     return [(low + high) / 2 for low, high in pairwise(np.unique(column).tolist())]
 
 
-def answers(column: np.ndarray, threshold: float | None) -> dict[Any, np.ndarray]:
-    """Return, for each answer to a question about a column (n,), the mask (n,) of the rows that give it."""
+def answers(column: np.ndarray, threshold: float | None) -> dict[str, np.ndarray]:
+    """Return, for each answer to a question about a column (n,), the mask (n,) of the rows that give it.
+
+    >>> answers(np.array([1.0, 2.0]), 2.0)
+    {'< 2.0': array([ True, False]), '≥ 2.0': array([False,  True])}
+    """
     if threshold is None:
-        return {value: column == value for value in np.unique(column).tolist()}
-    return {"left": column < threshold, "right": column >= threshold}
+        return {f"= {value}": column == value for value in np.unique(column).tolist()}
+    return {f"< {threshold}": column < threshold, f"≥ {threshold}": column >= threshold}
 
 
 def parts_of(y: np.ndarray, column: np.ndarray, threshold: float | None) -> list[np.ndarray]:
@@ -251,40 +256,46 @@ def name_question(problem: Problem, question: Question) -> str:
     return name if threshold is None else f"{name} < {threshold}"
 
 
-def tabulate_questions(
-    problem: Problem, rows: np.ndarray, questions: Iterable[Question], criterion: str
-) -> list[tuple[Any, ...]]:
-    """Return the table of questions that could split these rows of a problem."""
+def work_choice(
+    problem: Problem, rows: np.ndarray, questions: Sequence[Question], chosen: Question, criterion: str
+) -> Step:
+    """Return the impurity of these rows of a problem, and the comparison of the questions that could split them."""
     y = problem.y[rows]
-    table = []
+    impurity = IMPURITIES[criterion]
+    lines = []
     for question in questions:
         feature, threshold = question
-        sides = answers(problem.X[rows, feature], threshold)
-        counts = ", ".join(f"{answer} {write_counts(y[part], problem.classes)}" for answer, part in sides.items())
-        measures = measure_split([y[part] for part in sides.values()], criterion)
-        table.append((name_question(problem, question), counts, *measures.values()))
-    return [("split", "parts", *measures), *table]
-
-
-def measure_split(parts: Sequence[np.ndarray], criterion: str) -> dict[str, Any]:
-    """Return the weighted impurity as a formula, the gain, and what the gain ratio adds to it."""
-    y = np.concatenate(parts)
-    impurity = IMPURITIES[criterion]
-    terms = write_sum(f"{len(part)}/{len(y)}·{float(impurity(part))}" for part in parts)
-    fall = gain(y, parts, impurity)
-    measures = {"weighted impurity": f"{terms} = {float(impurity(y) - fall)}", "gain": round(float(fall), DECIMALS)}
-    if criterion == "gain_ratio":
-        measures["split information"] = split_information(parts)
-        measures["gain ratio"] = round(gain_ratio(y, parts), DECIMALS)
-    return measures
+        sides = {answer: y[side] for answer, side in answers(problem.X[rows, feature], threshold).items()}
+        parts = list(sides.values())
+        terms = write_sum(f"{len(part)}/{len(y)}·{float(impurity(part))}" for part in parts)
+        fall = gain(y, parts, impurity)
+        line: dict[str, Any] = {
+            "split": name_question(problem, question),
+            "parts": ", ".join(f"{answer} ({write_counts(part, problem.classes)})" for answer, part in sides.items()),
+            "weighted impurity": f"{terms} = {float(impurity(y) - fall)}",
+            "gain": round(float(fall), DECIMALS),
+        }
+        if criterion == "gain_ratio":
+            line["split information"] = split_information(parts)
+            line["gain ratio"] = round(gain_ratio(y, parts), DECIMALS)
+        lines.append(line)
+    *_, merit = line
+    names = ", ".join(dict.fromkeys(problem.features[feature] for feature, _ in questions))
+    return replace(
+        work_impurity(impurity, y),
+        sentence=f"Split each of {names} where its gain is largest, and choose the largest {merit} (ties: the first).",
+        chosen=name_question(problem, chosen),
+        table=(tuple(line), *(tuple(line.values()) for line in lines)),
+        values={f"{merit} of {line['split']}": line[merit] for line in lines},
+    )
 
 
 DECIMALS = 15
 """A gain of zero is shown as zero."""
 
 
-def work_counts(impurity: Impurity, counts: Sequence[float]) -> Step:
-    """Return the impurity of a node with these numbers or fractions of rows in each class."""
+def work_counts(impurity: Impurity, counts: Sequence[int]) -> Step:
+    """Return the impurity of a node with these numbers of rows in each class."""
     return work_impurity(impurity, label_rows(counts))
 
 
@@ -294,13 +305,13 @@ def work_information(p: float) -> Step:
     return Step("Calculate the information of the event.", f"I = -log2 p = -log2({p}) = {bits}", values={"I": bits})
 
 
-def work_gain(criterion: str, parts: Sequence[Sequence[int]]) -> Step:
+def work_gain(parts: Sequence[Sequence[int]], criterion: str = "entropy") -> Step:
     """Return the gain of a split into parts with these numbers of rows in each class."""
-    node = work_counts(IMPURITIES[criterion], np.sum(parts, axis=0).tolist())
-    measures = measure_split([label_rows(part) for part in parts], criterion)
-    table = (tuple(measures), tuple(measures.values()))
-    values = {name: value for name, value in measures.items() if isinstance(value, float)}
-    return replace(node, sentence="Calculate the impurity and the gain of the split.", table=table, values=values)
+    y = np.concatenate([label_rows(part) for part in parts])
+    X = label_rows([sum(part) for part in parts])[:, None]  # (n, 1), the part of each row
+    problem = Problem(X, y, X, ("part",), "class", classes=np.unique(y))
+    step = work_choice(problem, np.arange(len(y)), [(0, None)], (0, None), criterion)
+    return replace(step, sentence="Compare the impurity of the whole and of its parts.", chosen="")
 
 
 def work_cost(parts: Sequence[Sequence[int]], criterion: str = "entropy", logarithm: Any = 2) -> Step:
@@ -308,12 +319,12 @@ def work_cost(parts: Sequence[Sequence[int]], criterion: str = "entropy", logari
     unit = math.log(2) if logarithm == "natural" else 1.0
     impurities = [unit * float(IMPURITIES[criterion](label_rows(part))) for part in parts]
     sizes = [sum(part) for part in parts]
+    formula = f"Σ n_v Q_v = {write_products(sizes, impurities)}"
     cost = float(np.dot(sizes, impurities))
-    formula = f"Σ n_v Q_v = {write_products(sizes, impurities)} = {cost}"
-    return Step("Calculate the cost of the split.", formula, values={"cost": cost})
+    return Step("Calculate the cost of the split.", f"{formula} = {cost}", values={"cost": cost})
 
 
 def work_question(value: float, threshold: float) -> Step:
     """Return the side of a threshold that a value is on."""
-    sides = answers(np.array([value]), threshold)
-    return Step(f"Is {value} < {threshold}? Equality goes right.", chosen="left" if sides["left"][0] else "right")
+    chosen = next(answer for answer, side in answers(np.array([value]), threshold).items() if side[0])
+    return Step(f"Is {value} < {threshold}? Equality goes right.", chosen=f"{value} {chosen}")

@@ -46,7 +46,7 @@ from bakeoff.learners.base.estimator import Learner, SklearnCounterpart
 from bakeoff.learners.base.input_checks import check_path_values, with_input_tags
 from bakeoff.learners.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.decision_tree.base import encode_points, mark_paths
-from bakeoff.learners.random_forest.batch_grower import BatchGrower, Draw, Sampling, order_features
+from bakeoff.learners.random_forest.batch_grower import BatchGrower, FeatureOrder, Sampling, order_features
 from bakeoff.learners.random_forest.bootstrap import (
     OutOfBag,
     TrainingRows,
@@ -220,8 +220,8 @@ class ForestLearner(SklearnForestAttributes):
             fitted.trees_ = largest.trees_[:size]
             yield fitted
 
-    def list_draws(self, X: Any, y: np.ndarray) -> list[Draw]:
-        """Return the random choices of each tree.
+    def list_draws(self, X: Any, y: np.ndarray) -> list[tuple[np.ndarray, FeatureOrder]]:
+        """Return the random choices of each tree: the positions of its rows, and the order of features in its nodes.
 
         Parameters
         ----------
@@ -236,21 +236,21 @@ class ForestLearner(SklearnForestAttributes):
         if not isinstance(self.random_state, Integral):
             raise ValueError(f"random_state={self.random_state} must be an integer to repeat the draws.")
         cells = encode_points(X, range(self.n_features_in_), self.categories_)
-        codes = np.searchsorted(self.classes_, y) if hasattr(self, "classes_") else y
+        _, codes = np.unique(y, return_inverse=True)
         weight = np.ones(len(y))
         n_draws = count_draws(self.max_samples, weight, replacement=self.bootstrap)
         training = TrainingRows.from_table(cells, codes, weight, merge_equal=n_draws is not None)
         _, first = np.unique(training.inverse, return_index=True)  # (k,)
         subset_size = count_features(self.max_features, self.n_features_in_)
+        per_tree = self.feature_subset == "tree"
         draws = []
         for tree, generator in zip(self.trees_, self._make_generators(), strict=True):
             rows = first
             if n_draws is not None:
                 counts = training.draw_counts(generator, n_draws, replacement=self.bootstrap)
                 rows = np.repeat(first, counts)
-            visited = mark_paths(tree, tree.apply(cells[rows])).toarray()  # (rows, nodes)
-            per_tree = self.feature_subset == "tree"
-            draws.append(Draw(rows, order_features(tree, visited > 0, generator, subset_size, per_tree=per_tree)))
+            visited = mark_paths(tree, tree.apply(cells)).toarray()  # (n, nodes)
+            draws.append((rows, order_features(tree, visited, generator, subset_size, per_tree=per_tree)))
         return draws
 
     @property

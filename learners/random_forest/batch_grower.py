@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -41,21 +42,6 @@ class GrownTree(NamedTuple):
 
     tree: Tree
     in_bag: np.ndarray
-
-
-class Draw(NamedTuple):
-    """The random choices of a tree.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-        The positions of the rows that it drew, some of them repeated.
-    order : callable
-        Maps the rows of a node, as ascending positions in ``rows``, to the order in which it tried the features.
-    """
-
-    rows: np.ndarray
-    order: Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -200,17 +186,21 @@ class BatchGrower:
         return replace(self._limits, generators=[])
 
 
+FeatureOrder = Callable[[np.ndarray], np.ndarray]
+"""Maps the positions of the training rows in a node to the order in which it tries the features."""
+
+
 def order_features(
     tree: Tree, visited: np.ndarray, generator: np.random.Generator, max_features: int, *, per_tree: bool
-) -> Callable[[np.ndarray], np.ndarray]:
+) -> FeatureOrder:
     """Return the map from the rows of a node to the order in which it tried the features.
 
     Parameters
     ----------
     tree : Tree
         An unpruned tree of k nodes.
-    visited : ndarray of shape (n, k), bool
-        Which of its n rows came through each node.
+    visited : ndarray of shape (n, k)
+        Whether each of n rows, among which are its own, passes each node.
     generator : Generator
         That of the tree, which has drawn its rows.
     max_features : int
@@ -221,23 +211,20 @@ def order_features(
     if per_tree:
         subset = generator.permutation(d)[:max_features]
         return lambda rows: subset
-    if max_features == d:
-        return lambda rows: np.arange(d)
-    orders = {}
+    lots = np.zeros((tree.node_count, d))
     # Each level draws a number for every feature of its impure nodes, all first branches before all second ones.
     level = [0]
     while level := [node for node in level if tree.impurity[node] > 0]:
-        for node, lot in zip(level, generator.random((len(level), d), np.float32), strict=True):
-            orders[visited[:, node].tobytes()] = np.argsort(lot)
-        families = [tree.children(node) for node in level]
-        widest = max(len(family) for family in families)
-        level = [family[branch] for branch in range(widest) for family in families if branch < len(family)]
+        lots[level] = generator.random((len(level), d), np.float32)
+        branches = zip_longest(*map(tree.children, level))
+        level = [child for branch in branches for child in branch if child is not None]
 
-    def find_order(rows: np.ndarray) -> np.ndarray:
-        mask = np.isin(np.arange(len(visited)), rows)
-        return orders.get(mask.tobytes(), np.arange(d))
+    def order(rows: np.ndarray) -> np.ndarray:
+        # Parents have lower numbers than their children.
+        deepest = np.flatnonzero(visited[rows].all(axis=0))[-1]
+        return np.argsort(lots[deepest])
 
-    return find_order
+    return order
 
 
 def count_processes(n_jobs: int | None) -> int:

@@ -20,10 +20,10 @@ from bakeoff.learners import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from bakeoff.learners.definitions import pruning, splits
+from bakeoff.learners.definitions import splits
 from bakeoff.learners.definitions.decision_tree import Node, grow_tree, predict_row, region_of
 from bakeoff.learners.definitions.majority_vote import average, majority_vote
-from bakeoff.learners.definitions.pruning import accuracy, minus_squared_error
+from bakeoff.learners.definitions.pruning import accuracy, minus_squared_error, prune
 from bakeoff.learners.definitions.random_forest import Draw, grow_forest, predict_row_by_vote
 
 LIMITS = st.fixed_dictionaries(
@@ -138,10 +138,9 @@ def test_pruning_leaves_the_tree_of_the_definition(
     learner: Any = DecisionTreeRegressor if regression else DecisionTreeClassifier
     full = learner(categorical_features=nominal or None).fit(X[:n], y[:n])
     tree = as_node(full.fitted_tree_, X[:n], y[:n])
-    prune = pruning.prune_best_first if method == "best_first" else pruning.prune_bottom_up
     score: Callable[..., float] = minus_squared_error if regression else accuracy
     before = score(tree, X[n:], y[n:])
-    prune(tree, X[n:], y[n:], score)
+    list(prune(tree, X[n:], y[n:], method, score))
     pruned = deepcopy(full).prune(X[n:], y[n:], method=method)
     assert_same_cut_tree(tree, pruned.fitted_tree_)
     path = pruned.pruning_path_
@@ -179,8 +178,8 @@ def test_a_classification_forest_is_the_trees_of_its_draws_and_their_vote(
     fast = RandomForestClassifier(5, random_state=seed, voting=voting, **shape).fit(X, y)
     draws = [Draw(*drawn) for drawn in fast.list_draws(X, y)]
     forest = grow_forest(X, y, draws, min(max_features, d))
-    for tree, drawn, own in zip(forest, draws, fast.trees_, strict=True):
-        comparison = Comparison(X[drawn.rows], y[drawn.rows], splits.gini, exact=True, classes=fast.classes_)
+    for tree, own in zip(forest, fast.trees_, strict=True):
+        comparison = Comparison(X, y, splits.gini, exact=True, classes=fast.classes_)
         assert comparison.assert_same(tree, own) == own.node_count
     queries = queries_for(seed, d)
     if voting == "majority":
@@ -209,8 +208,8 @@ def test_a_regression_forest_is_the_trees_of_its_draws_and_their_average(
     draws = [Draw(*drawn) for drawn in fast.list_draws(X, y)]
     forest = grow_forest(X, y, draws, min(max_features, d), splits.squared_error)
     complete = True
-    for tree, drawn, own in zip(forest, draws, fast.trees_, strict=True):
-        comparison = Comparison(X[drawn.rows], y[drawn.rows], splits.squared_error)
+    for tree, own in zip(forest, fast.trees_, strict=True):
+        comparison = Comparison(X, y, splits.squared_error)
         compared = comparison.assert_same(tree, own)
         complete = complete and compared == own.node_count
     if complete:
