@@ -77,10 +77,10 @@ MATHEMATICS = re.compile(r" = |[·√Σ²‖]|\d/\d|^[-+(]*\d")
 MINUS = re.compile(r"(?<![\w.)])-(?=\.?\d)")
 LIGATURE = re.compile(r"([-'`,])(?=[-'`,])")
 LONG_WORD = re.compile(r"(\w{12})(?=\w{4})")
-MAX_WIDTH = 85
+MAX_WIDTH = 92
 """The number of characters that fit a line; wider tables are divided."""
-SHORT_TABLE = (r"\smallskip\under{\begin{tabular}", r"\midrule", r"\end{tabular}\smallskip}")
-LONG_TABLE = (r"\begin{longtable}", r"\midrule\endhead", r"\end{longtable}")
+SHORT_TABLE = (r"\smallskip\under{\small\begin{tabular}", r"\midrule", r"\end{tabular}\smallskip}")
+LONG_TABLE = (r"{\small\begin{longtable}", r"\midrule\endhead", r"\end{longtable}}")
 MAX_UNBROKEN_ROWS = 20
 MAX_CELL = 40
 """The number of characters in a line of a cell; longer cells are broken."""
