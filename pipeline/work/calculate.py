@@ -30,8 +30,7 @@ from bakeoff.pipeline.work.rows import WorkedRows, choose_rows, make_problem
 
 PLACEHOLDER = "colours"
 MAX_TABLES = 2000
-MAX_REFUSED = 50
-"""The number of random tables that are tried, and of those that a learner may reject before it accepts one."""
+"""The number of random tables that are tried."""
 PLAIN_PARTS = ("balance", "target", "calibration", "threshold", "tuning")
 """The parts of an experiment that have no calculation by hand."""
 
@@ -39,16 +38,7 @@ TOLD = (
     "n_neighbors", "weights", "metric", "ties", "regression", "alpha", "smooth_prior", "criterion", "max_depth",
     "min_samples_split", "voting", "eta0", "pocket", "averaged", "C", "kernel", "gamma", "penalty", "form",
 )  # fmt: skip
-"""The parameters that a reader of a sheet needs."""
-TOLD_FOR: Mapping[str, tuple[str, str]] = {
-    "bandwidth": ("weights", "gaussian"),
-    "p": ("metric", "minkowski"),
-    "degree": ("kernel", "poly"),
-    "coef0": ("kernel", "poly"),
-}
-"""A parameter that is needed for one value of another parameter only -> that parameter and its value."""
-KEPT = ("criterion",)
-"""The parameters of a preset that the nearest learner with a calculation has as well."""
+"""The parameters that a reader of a sheet needs; others stand in the formulas."""
 
 
 def calculate(request: WorkRequest) -> HandCalculation:
@@ -92,23 +82,21 @@ def _calculate_random(
     """Calculate the first random table whose calculation is clear."""
     n_rows = int(request.rows or DEFAULT_ROWS)
     tables = draw_tables(experiment.learner, n_rows, request.seed or 0, is_nominal=calculation.is_nominal)
-    is_accepted = False
-    for number, (dataset, query) in enumerate(islice(tables, MAX_TABLES)):
-        drawn = replace(experiment, dataset=dataset)
-        try:
-            made = _calculate_rows(drawn, replace(request, table=None, rows=None, query=query), name, calculation)
-        except UserError:
-            # A learner may reject a table, for instance one that no plane separates, or all of them.
-            if number >= MAX_REFUSED and not is_accepted:
-                raise
-            continue
-        is_accepted = True
-        if is_clear(made):
-            return made
-    raise UserError(
+    refusal = UserError(
         f"table={request.table}: none of {MAX_TABLES} tables of {n_rows} rows has a short calculation without ties; "
         "set another rows= or seed=."
     )
+    for dataset, query in islice(tables, MAX_TABLES):
+        drawn = replace(experiment, dataset=dataset)
+        try:
+            made = _calculate_rows(drawn, replace(request, table=None, rows=None, query=query), name, calculation)
+        except UserError as error:
+            # A learner may reject a table, for instance one that no plane separates.
+            refusal = error
+            continue
+        if is_clear(made):
+            return made
+    raise refusal
 
 
 def _calculate_rows(
@@ -157,28 +145,24 @@ def find_calculation(learner: Any, option: str) -> tuple[str, Calculation]:
     calculation = CALCULATIONS[names[0]]
     defaults = type(learner)().get_params(deep=False)
     for key, value in learner.get_params(deep=False).items():
+        is_restricted = key in calculation.restricted
         is_followed = calculation.followed is None or key in calculation.followed
-        if is_followed and key not in calculation.restricted:
-            continue
         allowed = calculation.restricted.get(key, (defaults[key],))
-        is_list = key in calculation.restricted and isinstance(value, list | tuple)
-        given = value if is_list else [value]
-        if not all(any(one is each or one == each for each in allowed) for one in given):
-            shown = join_words(map(str, allowed), "or")
-            cure = f"it must be {shown}"
-            if option not in REGISTRY:
-                # A preset sets several such parameters.
-                kept = [f" learner.{each}={learner.get_params()[each]}" for each in KEPT if each in defaults]
-                cure = f"choose learner={names[0]}{''.join(kept)} instead of learner={option}"
-            raise UserError(f"learner.{key}={value} has no calculation by hand; {cure}.")
+        # A list, such as that of the layers of a network, is restricted element by element.
+        values = value if is_restricted and isinstance(value, list | tuple) else [value]
+        if (is_followed and not is_restricted) or all(each in allowed for each in values):
+            continue
+        cure = f"it must be {join_words(map(str, allowed), 'or')}"
+        if option not in REGISTRY:
+            cure = f"choose learner={names[0]} instead of learner={option}, which sets more such parameters"
+        raise UserError(f"learner.{key}={value} has no calculation by hand; {cure}.")
     return names[0], calculation
 
 
 def describe_parameters(learner: Any) -> tuple[str, ...]:
     """Return a line with the parameters that a reader needs to repeat the calculation, if there are any."""
     values = learner.get_params(deep=False)
-    told = [*TOLD, *(key for key, (other, used) in TOLD_FOR.items() if values.get(other) == used)]
-    given = [f"{key} = {values[key]}" for key in told if values.get(key) is not None]
+    given = [f"{key} = {values[key]}" for key in TOLD if values.get(key) is not None]
     return (f"Parameters: {', '.join(given)}",) if given else ()
 
 

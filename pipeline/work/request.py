@@ -31,7 +31,7 @@ class WorkRequest:
     columns : tuple of str or None
         The columns to use; by default all, of which there may be 12.
     validation : str or None
-        The rows on which a tree is pruned: numbers as [11,12,14], or a file.
+        The rows on which a tree is pruned, as [11,12,14]; the others are training rows.
     step : str or None
         Instead of a learner: a single step, such as entropy, gain or distance, whose numbers follow as keys.
     table : str or None

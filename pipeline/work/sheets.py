@@ -105,7 +105,7 @@ def _require_output(request: WorkRequest, key: str) -> None:
     node = {
         name.removeprefix(DATASET): load_yaml(text, name) for name, text in request.words.items() if DATASET in name
     }
-    rows = [Path(text) for text in (request.query, request.validation) if text]
+    rows = [Path(text) for text in [request.query] if text]
     try:
         require_output(path, [*files.list_dataset_files(node), *rows], list_store_paths(None))
     except UserError as error:

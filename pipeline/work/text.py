@@ -107,8 +107,7 @@ def place_step(step: Step, n_rows: int) -> str:
     """
     noun = "row" if len(step.rows) == 1 else "rows"
     numbers = ", ".join(map(str, step.rows))
-    is_told = f"{noun} {numbers}" in step.sentence.lower()
-    rows = f"{noun} {numbers}" if 0 < len(step.rows) < n_rows and not is_told else ""
+    rows = f"{noun} {numbers}" if 0 < len(step.rows) < n_rows else ""
     return ", ".join(filter(None, (step.place, rows)))
 
 
