@@ -164,7 +164,7 @@ def work_node(problem: Problem, node: Node, criterion: str, features: Sequence[i
     reason = limit if len(np.unique(node.targets)) > 1 else "all targets are equal"
     impurity = work_impurity(IMPURITIES[criterion], node.targets)
     chosen = work_prediction(problem, node.targets).chosen
-    return replace(impurity, sentence=f"The node is a leaf, because {reason}.", chosen=chosen)
+    return replace(impurity, sentence=f"The next node is a leaf, because {reason}.", chosen=chosen)
 
 
 def work_prediction(problem: Problem, y: np.ndarray) -> Step:

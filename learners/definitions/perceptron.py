@@ -159,11 +159,12 @@ def work_update(w: np.ndarray, b: float, x: np.ndarray, y: int, eta: float = 1.0
     """Return the update of the plane w, b for a row x with label y; there is none for a row on its own side."""
     margin = float(y * (np.dot(w, x) + b))
     new_w = write_point(np.add(w, eta * y * np.array(x)))
+    new_b = b + eta * y
     w_cells = ("ω", f"{write_point(w)} {y:+d}·{eta}·{write_point(x)}", new_w)
-    b_cells = ("b", f"{b} {y:+d}·{eta}", b + eta * y)
+    b_cells = ("b", f"{b} {y:+d}·{eta}", new_b)
     return Step(
         "If y (ω·x + b) is not above 0, move the plane towards the row: ω = ω + η y x, b = b + η y.",
         f"y (ω·x + b) = {y:+d}·({write_products(w, x)} + {bracket(b)}) = {margin}",
         table=(("", "moved", "result"), w_cells, b_cells) if margin <= 0 else (),
-        values={"margin": margin},
+        values={"margin": margin, "b": new_b if margin <= 0 else b},
     )

@@ -1,10 +1,10 @@
 """Criteria: the impurity of a node, and the decrease of impurity by a split.
 
-If π_m is the fraction of the node's rows that are in class m, the impurity Q of a node is its
+If p_m is the fraction of the node's rows that are in class m, the impurity Q of a node is its
 
-    misclassification    1 - max_m π_m
-    Gini index           Σ_m π_m (1 - π_m)
-    entropy              -Σ_m π_m log2 π_m, in bits
+    misclassification    1 - max_m p_m
+    Gini index           Σ_m p_m (1 - p_m)
+    entropy              -Σ_m p_m log2 p_m, in bits
     squared error        Average{(y_i - Average{y_i})²}, for regression
 
 The best split of n rows into parts of n_1, n_2, … rows minimises n_1 Q_1 + n_2 Q_2 + …, and thus maximises the
@@ -63,7 +63,7 @@ Impurity = Callable[[np.ndarray], Number]
 
 
 def class_fractions(y: np.ndarray) -> list[Fraction]:
-    """Return the fraction π_m of labels (n,) for each class."""
+    """Return the fraction p_m of labels (n,) for each class."""
     _, counts = np.unique(y, return_counts=True)
     return [Fraction(int(count), len(y)) for count in counts]
 
@@ -220,17 +220,17 @@ def work_impurity(impurity: Impurity, values: Any) -> Step:
     """Return the impurity of a node with these targets (n,).
 
     >>> work_impurity(misclassification, ["Red", "Blue", "Red", "Red"]).formula
-    'E = 1 - max π = 1 - 3/4 = 0.25'
+    'E = 1 - max p = 1 - 3/4 = 0.25'
     """
     n = len(values)
     _, counts = np.unique(values, return_counts=True)
     fractions = [f"{count}/{n}" for count in counts]
     if impurity is entropy:
-        formula = f"H = -Σ π log2 π = -{' - '.join(f'{fraction}·log2({fraction})' for fraction in fractions)}"
+        formula = f"H = -Σ p log2 p = -{' - '.join(f'{fraction}·log2({fraction})' for fraction in fractions)}"
     elif impurity is gini:
-        formula = f"G = Σ π (1 - π) = {write_sum(f'{fraction}·(1 - {fraction})' for fraction in fractions)}"
+        formula = f"G = Σ p (1 - p) = {write_sum(f'{fraction}·(1 - {fraction})' for fraction in fractions)}"
     elif impurity is misclassification:
-        formula = f"E = 1 - max π = 1 - {max(counts)}/{n}"
+        formula = f"E = 1 - max p = 1 - {max(counts)}/{n}"
     else:
         mean = bracket(average(values))
         formula = f"Q = Average{{(y - ȳ)²}} = ({write_sum(f'({value} - {mean})²' for value in values)})/{n}"
@@ -262,6 +262,7 @@ def work_choice(
     """Return the impurity of these rows of a problem, and the comparison of the questions that could split them."""
     y = problem.y[rows]
     impurity = IMPURITIES[criterion]
+    labels = "" if problem.classes is None else f" ({':'.join(map(str, problem.classes))})"
     lines = []
     for question in questions:
         feature, threshold = question
@@ -271,7 +272,9 @@ def work_choice(
         fall = gain(y, parts, impurity)
         line: dict[str, Any] = {
             "split": name_question(problem, question),
-            "parts": ", ".join(f"{answer} ({write_counts(part, problem.classes)})" for answer, part in sides.items()),
+            f"parts{labels}": ", ".join(
+                f"{answer} ({write_counts(part, problem.classes)})" for answer, part in sides.items()
+            ),
             "weighted impurity": f"{terms} = {float(impurity(y) - fall)}",
             "gain": round(float(fall), DECIMALS),
         }
@@ -281,9 +284,12 @@ def work_choice(
         lines.append(line)
     *_, merit = line
     names = ", ".join(dict.fromkeys(problem.features[feature] for feature, _ in questions))
+    rule = "choose the largest (ties: the first)"
+    if merit != "gain":
+        rule = f"of the largest gain of each feature, choose the largest {merit} (ties: the first)"
     return replace(
         work_impurity(impurity, y),
-        sentence=f"Split each of {names} where its gain is largest, and choose the largest {merit} (ties: the first).",
+        sentence=f"Calculate the impurity of the next node, and the gain of each split by {names}; {rule}.",
         chosen=name_question(problem, chosen),
         table=(tuple(line), *(tuple(line.values()) for line in lines)),
         values={f"{merit} of {line['split']}": line[merit] for line in lines},
@@ -296,6 +302,8 @@ DECIMALS = 15
 
 def work_counts(impurity: Impurity, counts: Sequence[int]) -> Step:
     """Return the impurity of a node with these numbers of rows in each class."""
+    if not all(isinstance(count, int) for count in counts):
+        raise ValueError("counts are whole numbers, such as [97,3] instead of [.97,.03]")
     return work_impurity(impurity, label_rows(counts))
 
 

@@ -33,7 +33,7 @@ def test_a_result_has_steps_with_numbers_and_a_page_for_notebooks() -> None:
     updated = next(step for step in result.steps if "b" in step.values)
     assert updated.sentence
     assert updated.formula
-    assert set(updated.values) == {"b", "ω x", "ω z"}
+    assert set(updated.values) == {"b", "margin"}
     assert repr(result) == f"<WorkResult perceptron on frame: {len(result.steps)} steps, the answer is in>"
     shown = result._repr_html_()
     assert shown.startswith("<iframe ")
