@@ -17,7 +17,7 @@ from bakeoff.learners.definitions.decision_tree import grow_tree, work_growth, w
 from bakeoff.learners.definitions.k_nearest_neighbors import work_distance, work_nearest, work_weight
 from bakeoff.learners.definitions.least_squares import work_least_squares
 from bakeoff.learners.definitions.logistic_regression import work_logistic_regression
-from bakeoff.learners.definitions.majority_vote import work_average, work_vote
+from bakeoff.learners.definitions.majority_vote import work_prediction, work_vote
 from bakeoff.learners.definitions.mlp import work_network
 from bakeoff.learners.definitions.naive_bayes import work_density, work_naive_bayes, work_smoothing
 from bakeoff.learners.definitions.perceptron import work_perceptron, work_update
@@ -41,6 +41,7 @@ from bakeoff.learners.definitions.steps import Problem, Step
 from bakeoff.learners.definitions.svm import work_svm
 
 VOTE_TOLERANCE = 1e-12
+PLANE_TOLERANCE = 1e-9
 SOLVER_TOLERANCE = 1e-5
 """The largest difference to a learner that solves iteratively until its own tolerance is reached."""
 
@@ -72,6 +73,10 @@ class Calculation:
     is_nominal: bool = False
     tolerance: float = VOTE_TOLERANCE
 
+    def tolerance_of(self, learner: Any) -> float:
+        """Return the tolerance for a learner: planes through nearly collinear neighbours need a larger one."""
+        return PLANE_TOLERANCE if getattr(learner, "regression", "mean") == "linear" else self.tolerance
+
 
 def work_fitted_tree(learner: Any, problem: Problem) -> Iterator[Step]:
     """Yield the steps of a decision tree with its criterion and limits, and of its pruning on validation rows."""
@@ -93,11 +98,7 @@ def work_fitted_tree(learner: Any, problem: Problem) -> Iterator[Step]:
 
 def work_baseline(learner: Any, problem: Problem) -> Iterator[Step]:
     """Yield the vote or the mean of all rows for each query."""
-    if hasattr(learner, "classes_"):
-        step = work_vote(problem.y, None, learner.classes_, learner.class_order, problem.target)
-    else:
-        step = work_average(problem.y, target=problem.target)
-    yield from repeat(step, len(problem.queries))
+    yield from repeat(work_prediction(learner, problem.y, None, problem.target), len(problem.queries))
 
 
 NEIGHBORS = Calculation(

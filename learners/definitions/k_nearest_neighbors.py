@@ -22,15 +22,14 @@ Reference: T. Cover and P. Hart, "Nearest neighbor pattern classification", IEEE
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bakeoff.learners.definitions.local_regression import work_plane
-from bakeoff.learners.definitions.majority_vote import majority_vote, work_average, work_vote
+from bakeoff.learners.definitions.majority_vote import majority_vote, work_prediction
 from bakeoff.learners.definitions.steps import Neighbours, Problem, Step, bracket, number_rows, tabulate, write_point
 
 TIE_PRECISION = 2.0**-48
@@ -118,35 +117,37 @@ FORMULAS = {
 """Metric -> its formula, the term of a feature, what is between terms, and what is around them."""
 
 
-def choose_distances(metric: str, p: float, V: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return the function of a metric, with the power p of minkowski or the covariance V (d, d) of mahalanobis."""
+POWERS = {"manhattan": 1, "euclidean": 2, "chebyshev": math.inf}
+
+
+def measure(X: np.ndarray, q: np.ndarray, metric: str, p: float, V: Any) -> np.ndarray:
+    """Return distances (n,), with the power p of minkowski or the covariance V (d, d) of mahalanobis."""
     if metric == "hamming":
-        return hamming
+        return hamming(X, q)
     if metric == "mahalanobis":
-        return partial(mahalanobis, V=np.asarray(V))
-    powers = {"manhattan": 1, "euclidean": 2, "chebyshev": math.inf, "minkowski": p}
-    return partial(minkowski, p=powers[metric])
+        return mahalanobis(X, q, V)
+    return minkowski(X, q, POWERS.get(metric, p))
 
 
 def work_distance(a: Any, b: Any, metric: str = "euclidean", p: float = 2, V: Any = None) -> Step:
     """Return the step of the distances of rows a (n, d), or of one row (d,), from a query b (d,)."""
-    X, q = np.atleast_2d(a), np.asarray(b)
+    X, q = np.atleast_2d(a), np.array(b)
     if metric not in FORMULAS:
         raise ValueError(f"metric={metric} has no calculation by hand; it must be one of {', '.join(FORMULAS)}")
     formula, term, join, whole = FORMULAS[metric]
-    distance = choose_distances(metric, float(p), V)(X, q)
+    distance = measure(X, q, metric, p, V)
     sums = [join.join(map(term.format, x, map(bracket, q))) for x in X]
-    terms = map(whole.format, sums, distance**2)
     return Step(
         "Compute the distance d of each row x from the query q.",
         f"d = {formula.format(p)}, q = {write_point(q)}",
-        **tabulate("row", "d", number_rows(range(len(X))), terms, distance),
+        **tabulate("row", "d", map(whole.format, sums, distance**2), distance),
+        drawing=Neighbours(tuple(q), number_rows(range(len(X))), tuple(distance)),
     )
 
 
-def work_weight(distance: Any, weights: str = "distance", bandwidth: float = 1, rows: tuple[int, ...] = ()) -> Step:
+def work_weight(distance: Any, weights: str = "distance", bandwidth: float = 1, rows: Sequence[int] = ()) -> Step:
     """Return the step of the votes of rows at distances (k,): "distance" for `inverse`, or "gaussian"."""
-    d = np.atleast_1d(distance).astype(float)  # (k,)
+    d = np.atleast_1d(distance)  # (k,)
     if weights == "gaussian":
         formula, term = f"exp(-d²/2h²)/√(2π), h = {bandwidth}", f"exp(-{{}}²/(2·{bandwidth}²))/√(2π)"
         weight = gaussian(d, bandwidth)
@@ -155,61 +156,54 @@ def work_weight(distance: Any, weights: str = "distance", bandwidth: float = 1, 
         weight = inverse(d)
     if not weight.any():
         raise ValueError("all votes are 0; give a larger bandwidth, or preprocessing=min_max")
-    rows = rows or number_rows(range(len(d)))
-    return Step(
-        "Weight the votes.", f"w = {formula}", rows=rows, **tabulate("row", "w", rows, map(term.format, d), weight)
-    )
+    return Step("Weight the votes.", f"w = {formula}", **tabulate("row", "w", map(term.format, d), weight, rows))
 
 
 def work_nearest(learner: Any, problem: Problem) -> Iterator[Step]:
     """Yield the steps of `predict_row` for each query, with the parameters of a fitted learner."""
-    name, given = learner.effective_metric_, learner.metric_params or {}
-    if problem.nominal and name != "hamming":
-        raise ValueError(f"metric={name} has no rule for nominal columns; set metric=hamming or preprocessing=one_hot")
+    metric, given = learner.effective_metric_, learner.metric_params or {}
+    if problem.nominal and metric != "hamming":
+        raise ValueError(
+            f"metric={metric} has no rule for nominal columns; set metric=hamming or preprocessing=one_hot"
+        )
     if set(given) - {"V"}:
         raise ValueError(f"metric_params={given} has no calculation by hand; give p=, or V of metric=mahalanobis")
     V = given.get("V")
-    if name == "mahalanobis":
-        V = np.atleast_2d(np.cov(problem.X, rowvar=False) if V is None else V)  # (d, d)
-        table = [("", *problem.features), *(("V", *line) for line in V), *(("V⁻¹", *line) for line in np.linalg.inv(V))]
+    if metric == "mahalanobis":
+        V = np.atleast_2d(np.cov(problem.X.T) if V is None else V)  # (d, d)
+        inverse_lines = [("V⁻¹", *line) for line in np.linalg.inv(V)]
         yield Step(
-            "Invert the covariance V, which is that of the training rows unless it is given.", table=tuple(table)
+            "Invert the covariance V, which is that of the training rows unless it is given.",
+            table=(("", *problem.features), *(("V", *line) for line in V), *inverse_lines),
         )
     for number, q in enumerate(problem.queries, start=1):
-        for step in work_query(learner, problem, q, name, V):
+        for step in work_query(learner, problem, q, (metric, learner.p, V)):
             yield replace(step, place=f"query {number}")
 
 
-def work_query(learner: Any, problem: Problem, q: np.ndarray, metric: str, V: np.ndarray | None) -> Iterator[Step]:
-    """Yield the distances from a query (d,), the nearest rows, their votes, and the prediction."""
-    step = work_distance(problem.X, q, metric, learner.p, V)
-    distance = np.array([*step.values.values()])  # (n,)
-    yield replace(step, drawing=Neighbours(tuple(q), number_rows(range(len(distance))), tuple(distance)))
-    k = learner.n_neighbors
-    all_ties = learner.ties_ == "all"
-    (magnitude,) = choose_distances(metric, learner.p, V)(np.zeros((1, len(q))), q)
+def work_query(learner: Any, problem: Problem, q: np.ndarray, metric: tuple[str, float, Any]) -> Iterator[Step]:
+    """Yield the distances from a query (d,) by `measure`, the nearest rows, their votes, and the prediction."""
+    yield work_distance(problem.X, q, *metric)
+    distance = measure(problem.X, q, *metric)  # (n,)
+    (magnitude,) = measure(np.zeros((1, len(q))), q, *metric)
+    k, all_ties = learner.n_neighbors, learner.ties_ == "all"
     chosen = nearest(distance, k, all_ties=all_ties, magnitude=magnitude)
     rows, distance, y = number_rows(chosen), distance[chosen], problem.y[chosen]
-    drawing = Neighbours(tuple(q), rows, tuple(distance))
-    rule = (
-        "and those that are as near as the last of them" if all_ties else "of equally near ones the first in the table"
-    )
+    rule = "and all that are as near as the last of them" if all_ties else "of equally near ones the first in the table"
     yield Step(
         f"Take the {k} nearest rows, {rule}.",
         chosen=f"rows {', '.join(map(str, rows))}",
         table=(("row", "d", problem.target), *zip(rows, distance, y, strict=True)),
         rows=rows,
-        drawing=drawing,
+        drawing=Neighbours(tuple(q), rows, tuple(distance)),
     )
     weight = None
     if learner.weights != "uniform":
         yield (step := work_weight(distance, learner.weights, learner.bandwidth, rows))
         weight = np.array([*step.values.values()])  # (k,)
-    if hasattr(learner, "classes_"):
-        step = work_vote(y, weight, learner.classes_, learner.class_order, problem.target)
-    elif learner.regression == "mean":
-        step = work_average(y, weight, problem.target)
-    else:
+    if getattr(learner, "regression", "mean") == "linear":
         *first, step = work_plane(problem.X[chosen], y, weight, q, problem)
         yield from first
-    yield replace(step, rows=rows, drawing=drawing)
+    else:
+        step = work_prediction(learner, y, weight, problem.target)
+    yield replace(step, rows=rows)

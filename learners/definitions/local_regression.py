@@ -62,13 +62,13 @@ def work_plane(X: np.ndarray, y: np.ndarray, weight: Any, q: np.ndarray, problem
         "Compute the means of the neighbours, weighted by their votes.",
         f"x̄ = Σ w·x / Σ w = {write_point(mean)}, ȳ = Σ w·y / Σ w = {level}",
     )
-    products = (X - mean).T * weight  # (d, k)
-    columns = (*(products @ (X - mean)), products @ (y - level), b)
+    deviation = X - mean  # (k, d)
+    A, c = deviation.T * weight @ deviation, deviation.T * weight @ (y - level)
     names = problem.features
     yield Step(
         "Solve A b = c for the slope b; of several solutions, take the smallest.",
         "A = Σ w (x-x̄)(x-x̄)ᵀ, c = Σ w (x-x̄)(y-ȳ)",
-        table=(("", *(f"A {name}" for name in names), "c", "b"), *zip(names, *columns, strict=True)),
+        table=(("A", *names, "c", "b"), *zip(names, *A, c, b, strict=True)),
     )
     answer = predict_plane(X, y, weight, q)
     yield Step(

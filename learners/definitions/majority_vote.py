@@ -14,7 +14,6 @@ Scientists", 2022, chapter 2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,37 +28,44 @@ def average(y: np.ndarray, weight: np.ndarray | None = None) -> float:
     return float(np.average(y, weights=weight))
 
 
-def majority_vote(y: np.ndarray, weight: np.ndarray | None = None, order: Sequence[Any] | None = None) -> Any:
+def majority_vote(y: np.ndarray, weight: np.ndarray | None = None, classes: Any = None) -> Any:
     """Return the class of labels (n,) with the most votes, or with the largest sum of weights (n,).
 
-    Of classes with equal votes, it is the smallest, or the one that comes first in a given order of all classes.
+    Of classes with equal votes, it is the smallest, or the one that comes first if all classes are given in an order.
 
     >>> int(majority_vote(np.array([2, 1, 1, 2])))
     1
     """
     weight = np.ones(len(y)) if weight is None else weight
-    classes = np.unique(y) if order is None else np.array(order)  # sorted, so that ties go to the smallest class
+    classes = np.unique(y) if classes is None else classes  # sorted, so that ties go to the smallest class
     votes = np.array([weight[y == label].sum() for label in classes])
     # Sums are rounded, so compare with a tolerance: votes of .1 and .2 equal one of .3.
     return classes[np.argmax(votes >= votes.max() * (1 - VOTE_ROUNDING))]
 
 
-def work_vote(
-    labels: Any, weights: Any = None, classes: Any = None, order: Sequence[Any] | None = None, target: str = "class"
-) -> Step:
+def work_prediction(learner: Any, y: np.ndarray, weight: np.ndarray | None, target: str) -> Step:
+    """Return the step of the vote of a classifier, or of the mean of a regressor."""
+    if hasattr(learner, "classes_"):
+        classes = learner.classes_ if learner.class_order is None else learner.class_order
+        return work_vote(y, weight, classes, target)
+    return work_average(y, weight, target)
+
+
+def work_vote(labels: Any, weights: Any = None, classes: Any = None, target: str = "class") -> Step:
     """Return the step of `majority_vote`."""
-    y = np.asarray(labels)
-    weight = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
-    own = {label: weight[y == label] for label in (np.unique(y) if classes is None else classes)}
-    votes = np.array([each.sum() for each in own.values()])
-    terms = [f"{len(each)}·1" if weights is None else write_sum(map(str, each)) or "0" for each in own.values()]
-    answer = majority_vote(y, weight, order)
+    y = np.array(labels)
+    weight = np.ones(len(y)) if weights is None else np.array(weights)
+    classes = list(np.unique(y) if classes is None else classes)
+    own = [weight[y == label] for label in classes]
+    terms = [f"{len(each)}·1" if weights is None else write_sum(map(str, each)) or "0" for each in own]
+    votes = np.array([each.sum() for each in own])
+    answer = majority_vote(y, weight, classes)
     return Step(
         "Add up the votes for each class, and predict the class with the most; of equal ones, the first.",
         chosen=f"{target} = {answer}",
-        **tabulate(target, "votes", own, terms, votes),
+        **tabulate(target, "votes", terms, votes, classes),
         answer=answer,
-        response=tuple(votes / votes.sum()),
+        response=tuple(votes[np.argsort(classes)] / votes.sum()),
     )
 
 

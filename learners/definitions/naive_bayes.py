@@ -68,10 +68,13 @@ def class_probabilities(
             if j in numeric:
                 joint[k] *= (density or normal_density)(X[:, j], y == label, cell)
             else:
-                joint[k] *= value_probability(X[:, j], y == label, cell, alpha)
-    if not joint.any():
-        return prior
-    return joint / joint.sum()
+                joint[k] *= value_probability(X[y == label, j], np.unique(X[:, j]), cell, alpha)
+    return divide_by_sum(joint, prior)
+
+
+def divide_by_sum(joint: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Return joint probabilities (c,) divided by their sum, or the prior probabilities if all are 0."""
+    return joint / joint.sum() if joint.any() else prior
 
 
 def smoothed_fractions(counts: np.ndarray, alpha: float) -> np.ndarray:
@@ -80,13 +83,11 @@ def smoothed_fractions(counts: np.ndarray, alpha: float) -> np.ndarray:
     return np.asarray(smoothed / smoothed.sum())
 
 
-def value_probability(column: np.ndarray, in_class: np.ndarray, value: object, alpha: float) -> float:
-    """Return P(value | class), given a nominal column (n,) and the mask (n,) of the class's rows."""
-    domain = np.unique(column)
+def value_probability(cells: np.ndarray, domain: np.ndarray, value: object, alpha: Any) -> Any:
+    """Return P(value | class), given the cells of the class in a nominal column, and the column's values (k,)."""
     if value not in domain:
         return 1.0
-    counts = count_values(column[in_class], domain)
-    return float(smoothed_fractions(counts, alpha)[domain == value][0])
+    return smoothed_fractions(count_values(cells, domain), alpha)[domain == value][0]
 
 
 def count_values(cells: np.ndarray, domain: Any) -> np.ndarray:
@@ -111,7 +112,7 @@ def estimate_normal(column: np.ndarray, in_class: np.ndarray, ddof: int, epsilon
     mean = float(np.mean(cells))
     divisor = len(cells) - ddof
     variance = np.sum((cells - mean) ** 2) / divisor if divisor else np.var(column)
-    return mean, float(variance) + epsilon
+    return mean, variance + epsilon
 
 
 def normal(x: float, mean: float, variance: float) -> float:
@@ -119,63 +120,54 @@ def normal(x: float, mean: float, variance: float) -> float:
     return math.exp(-((x - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
 
 
-def divide_counts(counts: np.ndarray, alpha: float) -> list[Any]:
-    """Return `smoothed_fractions`, as fractions of whole numbers if the pseudo-count is whole."""
-    if alpha % 1:
-        return list(smoothed_fractions(counts, alpha))
-    total = int(counts.sum() + alpha * len(counts))
-    return [Fraction(int(count + alpha), total) for count in counts]
-
-
 def work_naive_bayes(learner: Any, problem: Problem) -> Iterator[Step]:
     """Yield the tables of `class_probabilities`, and the products for each query, with a learner's parameters."""
-    target, classes, alpha, ddof = problem.target, learner.classes_, learner.alpha, learner.ddof
+    X, target, classes = problem.X, problem.target, learner.classes_
     masks = [problem.y == label for label in classes]
     counts = count_values(problem.y, classes)
-    prior_alpha = alpha if learner.smooth_prior else 0
+    alpha = Fraction(str(learner.alpha))  # so that fractions remain fractions
+    prior_alpha = alpha * learner.smooth_prior
     yield work_smoothing(counts, prior_alpha, target, classes, [f"P({target})"])
-    numbers = {j: column.astype(float) for j, column in enumerate(problem.X.T) if j not in problem.nominal}
-    epsilon = learner.var_smoothing * max(map(np.var, numbers.values()), default=0.0)
-    normals = {}  # of a numeric feature: mean and variance in each class
-    shares = {}  # of a nominal feature: value -> P(value | class), in each class
-    given = [[f"{name} | {label}" for label in classes] for name in problem.features]
-    for j, names in enumerate(given):
-        if j in numbers:
-            normals[j] = [estimate_normal(numbers[j], mask, ddof, epsilon) for mask in masks]
-            yield Step(
-                "Compute the mean μ and the variance v of the column in each class.",
-                f"μ = Σ x / n, v = Σ (x-μ)² / {'(n-1)' if ddof else 'n'} + {epsilon}",
-                table=(("column", "μ", "v"), *((name, *own) for name, own in zip(names, normals[j], strict=True))),
-            )
-        else:
-            domain = learner.categories_[j]
-            counted = [count_values(problem.X[mask, j], domain) for mask in masks]
-            yield work_smoothing(counted, alpha, problem.features[j], domain, [f"P({name})" for name in names])
-            shares[j] = [dict(zip(domain, divide_counts(each, alpha), strict=True)) for each in counted]
+    for j in problem.nominal:
+        name, domain = problem.features[j], learner.categories_[j]
+        counted = [count_values(X[mask, j], domain) for mask in masks]
+        yield work_smoothing(counted, alpha, name, domain, [f"P({name} | {label})" for label in classes])
+    numeric = [j for j in range(X.shape[1]) if j not in problem.nominal]
+    names = [f"{problem.features[j]} | {label}" for j in numeric for label in classes]
+    normals = np.transpose(
+        [estimate_normal(X[:, j], mask, learner.ddof, learner.epsilon_) for j in numeric for mask in masks]
+    )
+    if numeric:
+        yield work_normals(names, normals, learner)
     for number, q in enumerate(problem.queries, start=1):
-        place = f"query {number}"
-        factors = [divide_counts(counts, prior_alpha)]
-        for j, cell in enumerate(q):
-            if j in shares:
-                factors.append([share[cell] for share in shares[j]])
-            else:
-                step = work_density(cell, *np.transpose(normals[j]), names=given[j])
-                factors.append([*step.values.values()])
-                yield replace(step, place=place)
-        yield replace(work_products(classes, list(zip(*factors, strict=True)), target), place=place)
+        factors: list[Any] = [smoothed_fractions(counts, prior_alpha)]  # of each class
+        for j in problem.nominal:
+            factors.append([value_probability(X[mask, j], learner.categories_[j], q[j], alpha) for mask in masks])
+        if numeric:
+            step = work_density(np.repeat(q[numeric], len(classes)), *normals, names=names)
+            yield replace(step, place=f"query {number}")
+            factors.extend(np.reshape([*step.values.values()], (-1, len(classes))))
+        yield replace(work_products(classes, factors, target), place=f"query {number}")
+
+
+def work_normals(names: Sequence[str], normals: np.ndarray, learner: Any) -> Step:
+    """Return the step of means and variances (2, k)."""
+    return Step(
+        "Compute the mean μ and the variance v of each numeric column in each class.",
+        f"μ = Σ x / n, v = Σ (x-μ)² / {'(n-1)' if learner.ddof else 'n'} + {learner.epsilon_}",
+        table=(("column", "μ", "v"), *zip(names, *normals, strict=True)),
+    )
 
 
 def work_smoothing(
-    counts: Any, alpha: float = 1, name: str = "value", domain: Any = None, headings: Sequence[str] = ("P",)
+    counts: Any, alpha: Any = 1, name: str = "value", domain: Any = None, headings: Sequence[str] = ("P",)
 ) -> Step:
     """Return the step from counts of the values of a domain (k,), or from c rows of them (c, k), to probabilities."""
     rows = np.reshape(counts, (len(headings), -1))  # (c, k)
     k = rows.shape[1]
+    a = float(alpha)
     cells = [
-        [
-            f"({count}+{alpha:g})/({sum(row)}+{k}·{alpha:g}) = {count + alpha:g}/{sum(row) + k * alpha:g}"
-            for count in row
-        ]
+        [f"({count}+{a:g})/({sum(row)}+{k}·{a:g}) = {count + a:g}/{sum(row) + k * a:g}" for count in row]
         for row in rows
     ]
     return Step(
@@ -185,40 +177,35 @@ def work_smoothing(
     )
 
 
-def work_density(value: float, mean: Any, variance: Any, *, names: Sequence[str] = ("x",)) -> Step:
-    """Return the step of the density of a value in one normal distribution, or in several (c,)."""
-    normals = list(zip(np.atleast_1d(mean), np.atleast_1d(variance), strict=True))
-    terms = [f"exp(-({value}-{bracket(m)})²/(2·{v}))/√(2π·{v})" for m, v in normals]
-    densities = [normal(value, m, v) for m, v in normals]
+def work_density(value: Any, mean: Any, variance: Any, names: Sequence[str] = ("x",)) -> Step:
+    """Return the step of the density of a value in a normal distribution, or of several (k,) in one each."""
+    normals = np.column_stack([value, mean, variance])  # (k, 3)
+    terms = [f"exp(-({x}-{bracket(m)})²/(2·{v}))/√(2π·{v})" for x, m, v in normals]
+    densities = [normal(x, m, v) for x, m, v in normals]
     return Step(
-        "Compute the normal density p of the cell.",
+        "Compute the normal density p of each numeric cell, in each class.",
         "p = exp(-(x-μ)²/(2v))/√(2πv)",
-        **tabulate("cell", "p", names, terms, densities),
+        **tabulate("cell", "p", terms, densities, names),
     )
 
 
-def work_products(classes: Sequence[Any], factors: Sequence[Sequence[Any]], target: str) -> Step:
-    """Return the step from the factors of each class, the first of which is P(class), to its probability."""
-    products = [math.prod(own) for own in factors]
-    total = sum(products)
-    if isinstance(total, float) and not total:
+def work_products(classes: np.ndarray, factors_by_cell: Any, target: str) -> Step:
+    """Return the step from P(class) and P(cell | class) of each cell, in each class (c,), to the probabilities."""
+    factors = np.transpose(factors_by_cell)  # (c, 1 + d)
+    joint = factors.prod(axis=1)  # (c,)
+    if not joint.any() and isinstance(joint[0], float):
         raise ValueError("a query is too far from the training rows, as its densities are 0; choose another query")
-    written = [write_product(own) for own in factors]
-    terms = [each.split(" = ")[0] for each in written]
-    # A query that is impossible in every class leaves the prior.
-    posterior = [product / total if total else own[0] for product, own in zip(products, factors, strict=True)]
+    posterior = divide_by_sum(joint, factors[:, 0])
+    products = [write_product(own) for own in factors]
+    terms = [f"{'·'.join(map(str, own))} = {product}" for own, product in zip(factors, products, strict=True)]
+    shares = [write_product([share]) for share in posterior]
     response = tuple(map(float, posterior))
-    answer = majority_vote(np.array(classes), np.array(response))
-    quotients = [f"{term}/({write_sum(terms)})" if total else "P(class)" for term in terms]
-    lines = [
-        (label, f"{'·'.join(map(str, own))} = {product}", f"{quotient} = {write_product([share])}")
-        for label, own, product, quotient, share in zip(classes, factors, written, quotients, posterior, strict=True)
-    ]
+    answer = majority_vote(classes, posterior)
     return Step(
         "Multiply P(class) by the probabilities of the cells, and divide by the sum; if that is 0, P(class) remains.",
-        "P(class | x) = P(class)·Π P(cell | class) / Σ",
+        f"P(class | x) = P(class)·Π P(cell | class) / Σ, Σ = {write_sum(each.split(' = ')[0] for each in products)}",
         chosen=f"{target} = {answer}",
-        table=((target, "product", "P(class | x)"), *lines),
+        table=((target, "product", "P(class | x)"), *zip(classes, terms, shares, strict=True)),
         values={f"P({label} | x)": share for label, share in zip(classes, response, strict=True)},
         answer=answer,
         response=response,

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.steps import Step, bracket, tabulate
+from bakeoff.learners.definitions.steps import Step, bracket, number_rows, tabulate
 
 FORMULAS = {
     "min_max": "z = (x - min)/(max - min), min = {}, max - min = {}",
@@ -28,10 +28,10 @@ FORMULAS = {
 def measure_scale(column: np.ndarray, method: str) -> tuple[float, float]:
     """Return what is subtracted from a column (n,), and the divisor: 1 if the column is constant."""
     if np.ptp(column) == 0:
-        return float(column[0]), 1.0
+        return column[0], 1.0
     if method == "min_max":
-        return float(min(column)), float(np.ptp(column))
-    return float(np.mean(column)), float(np.std(column))
+        return min(column), np.ptp(column)
+    return column.mean(), column.std()
 
 
 def scale(cells: np.ndarray, column: np.ndarray, method: str = "min_max") -> np.ndarray:
@@ -49,10 +49,10 @@ def work_scale(values: Any, method: str = "min_max", queries: Any = (), name: st
     column = np.asarray(values, dtype=float)
     centre, spread = measure_scale(column, method)
     cells = np.concatenate([column, queries])
-    labels = [*range(1, len(column) + 1), *(f"query {number + 1}" for number in range(len(queries)))]
     terms = [f"({cell}-{bracket(centre)})/{spread}" for cell in cells]
+    labels = [*number_rows(range(len(column))), *(f"query {number + 1}" for number in range(len(queries)))]
     return Step(
         f"Scale {name}, by the numbers of the training rows.",
         FORMULAS[method].format(centre, spread),
-        **tabulate("row", name, labels, terms, scale(cells, column, method)),
+        **tabulate("row", name, terms, scale(cells, column, method), labels),
     )

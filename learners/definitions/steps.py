@@ -16,7 +16,7 @@ Rows are numbered from 1, as on paper.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,17 +144,21 @@ def number_rows(positions: Iterable[int]) -> tuple[int, ...]:
 
 
 def tabulate(
-    heading: str, symbol: str, labels: Iterable[Any], terms: Iterable[str], results: Iterable[Any]
+    heading: str, symbol: str, terms: Iterable[str], results: Any, labels: Sequence[Any] = ()
 ) -> dict[str, Any]:
-    """Return the fields ``table`` and ``values`` of a step that has a result, equal to its terms, for each label.
+    """Return the fields ``table`` and ``values`` of a step, with terms and their result in each row.
 
-    >>> tabulate("row", "w", [1, 2], ["1/2.0", "1/4.0"], [0.5, 0.25])["table"]
+    Rows have the given labels, or else numbers.
+
+    >>> tabulate("row", "w", ["1/2.0", "1/4.0"], [0.5, 0.25])["table"]
     (('row', 'w'), (1, '1/2.0 = 0.5'), (2, '1/4.0 = 0.25'))
     """
-    lines = list(zip(labels, terms, results, strict=True))
+    labels = labels or number_rows(range(len(results)))
+    cells = map("{} = {}".format, terms, results)
+    names = [f"{symbol} {label}" for label in labels]
     return {
-        "table": ((heading, symbol), *((label, f"{term} = {result}") for label, term, result in lines)),
-        "values": {f"{symbol} {label}": float(result) for label, _, result in lines},
+        "table": ((heading, symbol), *zip(labels, cells, strict=True)),
+        "values": dict(zip(names, map(float, results), strict=True)),
     }
 
 

@@ -115,7 +115,7 @@ def _calculate_rows(
     learner_answer = tuple(pipeline.predict(rows.queries).tolist())
     responses = getattr(pipeline, calculation.response)(rows.queries)  # (m,) or (m, c)
     difference = measure_difference([step.response for step in answers], responses)
-    steps.append(_conclude(name, calculation, answer, learner_answer, difference))
+    steps.append(_conclude(name, calculation.tolerance_of(pipeline[-1]), answer, learner_answer, difference))
     return HandCalculation(
         title=f"{name.replace('_', ' ')} on {experiment.dataset.name}",
         header=describe_parameters(pipeline[-1]),
@@ -211,10 +211,9 @@ def _fit(name: str, experiment: Experiment, rows: WorkedRows) -> tuple[Pipeline,
 
 
 def _conclude(
-    name: str, calculation: Calculation, answer: Sequence[Any], learner_answer: Sequence[Any], difference: float
+    name: str, tolerance: float, answer: Sequence[Any], learner_answer: Sequence[Any], difference: float
 ) -> Step:
     """Return the last step: the learner's own answer, and whether it is the same."""
-    tolerance = calculation.tolerance
     pairs = list(zip(answer, learner_answer, strict=True))
     is_same = difference <= tolerance and all(_is_same(a, b, tolerance) for a, b in pairs)
     shown = join_words(map(str, learner_answer))
