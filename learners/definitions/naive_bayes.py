@@ -177,7 +177,7 @@ def work_smoothing(
     )
 
 
-def work_density(value: Any, mean: Any, variance: Any, names: Sequence[str] = ("x",)) -> Step:
+def work_density(value: Any, mean: Any, variance: Any, *, names: Sequence[str] = ("x",)) -> Step:
     """Return the step of the density of a value in a normal distribution, or of several (k,) in one each."""
     normals = np.column_stack([value, mean, variance])  # (k, 3)
     terms = [f"exp(-({x}-{bracket(m)})²/(2·{v}))/√(2π·{v})" for x, m, v in normals]
