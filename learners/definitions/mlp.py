@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.steps import Problem, Regions, Step, bracket, write_products
+from bakeoff.learners.definitions.steps import Problem, Regions, Step, bracket, write_point, write_products
 
 Curves = dict[str, Callable[[np.ndarray], np.ndarray]]
 CURVES: Curves = {
@@ -132,7 +132,7 @@ CURVE_FORMULAS = {
     "identity": "z",
     "logistic": "1/(1 + exp(-z))",
     "tanh": "tanh(z)",
-    "relu": "max(0, z)",
+    "relu": "max(z, 0)",
     "softmax": "exp(z) / Σ exp(z)",
 }
 
@@ -142,6 +142,10 @@ def work_network(learner: Any, problem: Problem) -> Iterator[Step]:
     layers = list(zip(learner.coefs_, learner.intercepts_, strict=True))
     network = Network(layers, learner.activation, learner.out_activation_)
     classes = getattr(learner, "classes_", None)
+    for number, (W, b) in enumerate(layers, start=1):
+        units = [f"w{unit} = {write_point([*w, bias])}" for unit, (w, bias) in enumerate(zip(W.T, b, strict=True), 1)]
+        sentence = "Start from the weights of each unit that training has found, the bias last."
+        yield Step(sentence, ", ".join(units), place=f"layer {number}")
     yield from work_forward(network, problem.X[0], "row 1")
     target = problem.y[:1] if classes is None else np.where(classes == problem.y[0], 1, 0)
     # One output serves two classes: the probability of the second.

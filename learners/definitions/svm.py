@@ -73,6 +73,7 @@ from bakeoff.learners.definitions.steps import (
     number_rows,
     write_point,
     write_products,
+    write_sum,
 )
 
 
@@ -226,7 +227,8 @@ def work_svm(learner: Any, problem: Problem) -> Iterator[Step]:
     if kernel is linear:
         w = weights @ X[support]  # (d,)
         drawing = Plane(tuple(w), b, has_margin=True, marked=number_rows(support))
-        yield Step("Add up the support vectors.", f"ω = Σ α y x = {write_point(w)}", rows=drawing.marked)
+        terms = write_sum(f"{bracket(each)}·{write_point(x)}" for each, x in zip(weights, X[support], strict=True))
+        yield Step("Add up the support vectors.", f"ω = Σ α y x = {terms} = {write_point(w)}", rows=drawing.marked)
     squares = weights @ K[np.ix_(support, support)] @ weights
     # ω is 0 if the classes do not differ.
     if squares > ROUNDING * alpha.sum():

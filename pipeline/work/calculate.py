@@ -111,7 +111,7 @@ def _calculate_rows(
     except ValueError as error:
         raise UserError(f"learner={name}: {error}") from None
     answers = [step for step in steps if step.answer is not None]
-    answer = tuple(step.answer for step in answers)
+    answer = tuple(np.array([step.answer for step in answers]).tolist())
     learner_answer = tuple(pipeline.predict(rows.queries).tolist())
     responses = getattr(pipeline, calculation.response)(rows.queries)  # (m,) or (m, c)
     difference = measure_difference([step.response for step in answers], responses)
