@@ -18,6 +18,7 @@ bakeoff ablate RUN               show which options of a run matter
 bakeoff rerun --failed           run failed jobs again
 bakeoff list [GROUP ...]         list options, and the runs and models of a store
 bakeoff inspect FILE             show the kind of each column of a file, and suspicions
+bakeoff work learner=NAME ...    show a calculation by hand on a small table, and print exercises
 bakeoff ship RUN as=NAME@ALIAS   fit the procedure of a run on all rows, and register the model
 bakeoff predict MODEL FILE       predict with the model of a run, or with a registered one
 bakeoff explain MODEL            show which columns the predictions of a model rely on
