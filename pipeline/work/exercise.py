@@ -27,14 +27,17 @@ SECRET = re.compile(r"\d+\.\d{2,}(e[+-]?\d+)?|\d+/\d+|√\d+|\(.*,.*\)")
 NOTHING = re.compile("(?!)")
 CONDITION = re.compile(" [=<≥] ")
 """Separates the name of a feature in the place of a node."""
+ROWS = "rows "
 NAME_LINE = f"Name: {'…' * 20}"
 RULES = (
-    "Fill in the boxes: numbers as fractions, or rounded as in the other steps but calculated from exact ones; after "
-    "an arrow, what is chosen. Branches and classes are in alphabetical order."
+    "Fill in the boxes: numbers as fractions, or calculated from exact ones and then rounded to {} decimals; after an "
+    "arrow, what is chosen. Branches and classes are in alphabetical order."
 )
 
 
-def blank_results(calculation: HandCalculation, share: float, seed: int | None = None) -> HandCalculation:
+def blank_results(
+    calculation: HandCalculation, share: float, seed: int | None = None, digits: int = 4
+) -> HandCalculation:
     """Return a calculation without its last line and without a share of its results.
 
     Parameters
@@ -44,6 +47,8 @@ def blank_results(calculation: HandCalculation, share: float, seed: int | None =
         The share of the steps with results whose results are left out.
     seed : int, optional
         Draws these steps, later ones with a higher probability; by default they are the last ones.
+    digits : int
+        Decimals of the numbers that the reader fills in.
     """
     # The last step states the learner's own answer; a single step has none.
     steps = calculation.steps if calculation.learner is None else calculation.steps[:-1]
@@ -51,7 +56,7 @@ def blank_results(calculation: HandCalculation, share: float, seed: int | None =
     sheet = "" if seed is None else f" Sheet {seed}"
     return replace(
         calculation,
-        header=(NAME_LINE + sheet, *calculation.header, RULES),
+        header=(NAME_LINE + sheet, *calculation.header, RULES.format(digits)),
         steps=tuple(_hide_results(steps, blanked)),
         answer=(),
         learner_answer=(),
@@ -111,10 +116,12 @@ def blank_formula(formula: str) -> str:
 
 
 def _blank_choice(step: Step) -> str:
-    """Return the box of a choice, after its name if the sentence gives it as well."""
+    """Return the box of a choice, after what is chosen: rows, the target, or a name that the sentence gives as well."""
+    if step.chosen.startswith(ROWS):
+        return ROWS + BOX
     name, sign, _ = step.chosen.rpartition(EQUALS)
-    is_given = sign and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", step.sentence)
-    return name + sign + BOX if is_given else BOX if step.chosen else ""
+    is_given = step.answer is not None or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", step.sentence)
+    return name + sign + BOX if sign and is_given else BOX if step.chosen else ""
 
 
 def _blank_equation(equation: str) -> str:

@@ -46,7 +46,9 @@ def write_calculation(request: WorkRequest) -> None:
 def make_sheet(request: WorkRequest) -> tuple[HandCalculation, HandCalculation]:
     """Return a calculation without the results that the request leaves out, and with all of them."""
     calculation = calculate(request)
-    return blank_results(calculation, request.blank, request.seed) if request.blank else calculation, calculation
+    return blank_results(
+        calculation, request.blank, request.seed, request.digits
+    ) if request.blank else calculation, calculation
 
 
 def render(calculation: HandCalculation, form: str, digits: int) -> str:
