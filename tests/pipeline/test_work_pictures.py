@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import Any
 
 import numpy as np
@@ -118,10 +117,8 @@ def test_of_a_wide_tree_the_path_to_the_current_node_is_drawn() -> None:
     assert re.findall(r">([^<>\s]+)</text>", svg) == ["root", "…", "b", "here", "there"]
 
 
-def test_a_hundred_pictures_are_drawn_in_seconds_and_fit_in_two_megabytes() -> None:
+def test_a_hundred_pictures_fit_in_two_megabytes() -> None:
     problem, learner = make_problem(2, is_regression=False)
     steps = tuple(Step("A line.", drawing=Plane((1.0, float(k)), 1.0, True, (1, 2))) for k in range(100))
-    began = time.process_time()
     html = render_page(HandCalculation("lines", steps, problem=problem, learner=learner), 4)
-    assert time.process_time() - began < 10
     assert len(html.encode()) < MAX_BYTES
