@@ -29,7 +29,7 @@ def list_preprocessing_steps(rows: WorkedRows, problem: Problem) -> Iterator[Ste
             break
     if changed or len(after) < len(before):
         yield Step(
-            "Preprocess the rows; the learner receives this table.",
+            "Preprocess the rows; the learner receives this table. (preprocessing=none leaves the columns.)",
             table=(("row", *after), *((number, *row) for number, row in enumerate(problem.X, start=1))),
             place=PLACE,
         )
