@@ -174,6 +174,12 @@ CALCULATIONS: Mapping[str, Calculation] = {
 }
 """A learner's name in the registry -> its calculation."""
 
+TOLD = (
+    "n_neighbors", "weights", "metric", "ties", "regression", "alpha", "smooth_prior", "criterion", "max_depth",
+    "min_samples_split", "voting", "eta0", "pocket", "averaged", "C", "kernel", "gamma", "penalty", "form",
+)  # fmt: skip
+"""The parameters that a reader of a sheet needs; others stand in the formulas."""
+
 SINGLE_STEPS: Mapping[str, Callable[..., Step]] = {
     "accuracy": work_accuracy,
     "cost": work_cost,

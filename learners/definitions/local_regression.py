@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.majority_vote import average
+from bakeoff.learners.definitions.majority_vote import average, write_prediction
 from bakeoff.learners.definitions.steps import Problem, Step, write_point, write_products
 
 MIN_SINGULAR_VALUE = 1e-10
@@ -71,11 +71,5 @@ def work_plane(X: np.ndarray, y: np.ndarray, weight: Any, q: np.ndarray, problem
         table=(("A", *names, "c", "b"), *zip(names, *A, c, b, strict=True)),
     )
     answer = predict_plane(X, y, weight, q)
-    yield Step(
-        "Compute the value of the plane at the query.",
-        f"ŷ = ȳ + b·(q-x̄) = {level} + {write_products(b, q - mean)} = {answer}",
-        chosen=f"{problem.target} = {answer}",
-        values={"ŷ": answer},
-        answer=answer,
-        response=(answer,),
-    )
+    formula = f"ŷ = ȳ + b·(q-x̄) = {level} + {write_products(b, q - mean)} = {answer}"
+    yield write_prediction("Compute the value of the plane at the query.", formula, answer, problem.target)

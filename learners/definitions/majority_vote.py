@@ -76,11 +76,10 @@ def work_average(y: np.ndarray, weight: np.ndarray | None = None, target: str = 
         terms = f"Σ y / n = ({write_sum(map(bracket, y))})/{len(y)}"
     else:
         terms = f"Σ w·y / Σ w = ({write_products(weight, y)})/{sum(weight)}"
-    return Step(
-        "Predict the mean of the targets.",
-        f"ŷ = {terms} = {answer}",
-        chosen=f"{target} = {answer}",
-        values={"ŷ": answer},
-        answer=answer,
-        response=(answer,),
-    )
+    return write_prediction("Predict the mean of the targets.", f"ŷ = {terms} = {answer}", answer, target)
+
+
+def write_prediction(sentence: str, formula: str, answer: float, target: str) -> Step:
+    """Return the step that predicts a number."""
+    chosen = f"{target} = {answer}"
+    return Step(sentence, formula, chosen, values={"ŷ": answer}, answer=answer, response=(answer,))

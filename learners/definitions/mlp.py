@@ -142,10 +142,7 @@ def work_network(learner: Any, problem: Problem) -> Iterator[Step]:
     layers = list(zip(learner.coefs_, learner.intercepts_, strict=True))
     network = Network(layers, learner.activation, learner.out_activation_)
     classes = getattr(learner, "classes_", None)
-    for number, (W, b) in enumerate(layers, start=1):
-        units = [f"w{unit} = {write_point([*w, bias])}" for unit, (w, bias) in enumerate(zip(W.T, b, strict=True), 1)]
-        sentence = "Start from the weights of each unit that training has found, the bias last."
-        yield Step(sentence, ", ".join(units), place=f"layer {number}")
+    yield from work_weights(network)
     yield from work_forward(network, problem.X[0], "row 1")
     target = problem.y[:1] if classes is None else np.where(classes == problem.y[0], 1, 0)
     # One output serves two classes: the probability of the second.
@@ -159,6 +156,15 @@ def work_network(learner: Any, problem: Problem) -> Iterator[Step]:
         answer = float(p[0]) if classes is None else classes[np.argmax(p)]
         chosen = f"{problem.target} = {answer}"
         yield replace(last, chosen=chosen, drawing=Regions(), answer=answer, response=tuple(p))
+
+
+def work_weights(network: Network) -> Iterator[Step]:
+    """Yield the weights and the bias of each unit."""
+    for number, (W, b) in enumerate(network.layers, start=1):
+        rows = np.vstack([W, b]).T  # (above, below + 1)
+        units = [f"w{unit} = {write_point(row)}" for unit, row in enumerate(rows, start=1)]
+        sentence = "Start from the weights of each unit that training has found, the bias last."
+        yield Step(sentence, ", ".join(units), place=f"layer {number}")
 
 
 def work_forward(network: Network, x: np.ndarray, place: str) -> Iterator[Step]:

@@ -282,23 +282,25 @@ def draw_branch(branch: Branch) -> Figure:
     axes.set_axis_off()
     axes.set(xlim=(-0.6, n_leaves - 0.4), ylim=(0.5 - n_levels, 0.5))
     for node in nodes:
-        is_current = node.branch.is_current
-        border = {"edgecolor": TEXT_COLOUR if is_current else OTHER_COLOUR, "linewidth": 2.2 if is_current else 0.9}
-        weight = "bold" if is_current else "normal"
-        text = wrap_name(node.branch.text, QUESTION_LETTERS)
-        axes.text(node.x, node.y, text, bbox={**BOX, **border}, fontweight=weight, zorder=4, **NODE_TEXT)
+        _draw_node(axes, node)
         for child in node.children:
-            axes.plot([node.x, child.x], [node.y, child.y], color=OTHER_COLOUR, linewidth=0.9, zorder=1)
-            x, y = ANSWER_WEIGHTS @ [[node.x, node.y], [child.x, child.y]]
-            # The node above names the feature.
-            answer = child.branch.answer.removeprefix(node.branch.text).strip().removeprefix("= ")
-            axes.text(
-                x,
-                y,
-                wrap_name(answer, ANSWER_LETTERS),
-                color=MUTED_COLOUR,
-                bbox={**BOX, "edgecolor": "none"},
-                zorder=3,
-                **NODE_TEXT,
-            )
+            _draw_answer(axes, node, child)
     return figure
+
+
+def _draw_node(axes: Axes, node: PlacedBranch) -> None:
+    is_current = node.branch.is_current
+    border = {"edgecolor": TEXT_COLOUR if is_current else OTHER_COLOUR, "linewidth": 2.2 if is_current else 0.9}
+    weight = "bold" if is_current else "normal"
+    text = wrap_name(node.branch.text, QUESTION_LETTERS)
+    axes.text(node.x, node.y, text, bbox={**BOX, **border}, fontweight=weight, zorder=4, **NODE_TEXT)
+
+
+def _draw_answer(axes: Axes, node: PlacedBranch, child: PlacedBranch) -> None:
+    """Draw the line from a node to a child, with the answer that leads there."""
+    axes.plot([node.x, child.x], [node.y, child.y], color=OTHER_COLOUR, linewidth=0.9, zorder=1)
+    x, y = ANSWER_WEIGHTS @ [[node.x, node.y], [child.x, child.y]]
+    # The node above names the feature.
+    answer = child.branch.answer.removeprefix(node.branch.text).strip().removeprefix("= ")
+    ground = {**BOX, "edgecolor": "none"}
+    axes.text(x, y, wrap_name(answer, ANSWER_LETTERS), color=MUTED_COLOUR, bbox=ground, zorder=3, **NODE_TEXT)

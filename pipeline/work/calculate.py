@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from bakeoff.learners import REGISTRY
-from bakeoff.learners.definitions.calculations import CALCULATIONS, SINGLE_STEPS, Calculation
+from bakeoff.learners.definitions.calculations import CALCULATIONS, SINGLE_STEPS, TOLD, Calculation
 from bakeoff.learners.definitions.steps import Regions, Step
 from bakeoff.pipeline.checks import check_experiment
 from bakeoff.pipeline.config.compose_job import compose_job
@@ -33,12 +33,6 @@ MAX_TABLES = 2000
 """The number of random tables that are tried."""
 PLAIN_PARTS = ("balance", "target", "calibration", "threshold", "tuning")
 """The parts of an experiment that have no calculation by hand."""
-
-TOLD = (
-    "n_neighbors", "weights", "metric", "ties", "regression", "alpha", "smooth_prior", "criterion", "max_depth",
-    "min_samples_split", "voting", "eta0", "pocket", "averaged", "C", "kernel", "gamma", "penalty", "form",
-)  # fmt: skip
-"""The parameters that a reader of a sheet needs; others stand in the formulas."""
 
 
 def calculate(request: WorkRequest) -> HandCalculation:
