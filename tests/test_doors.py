@@ -41,7 +41,7 @@ LAYERS = (
     {"sweep"},
     {"replay"},
     {"comparison", "explanation", "serving", "work"},
-    {"launcher", "parts", "study"},
+    {"launcher", "paper", "parts", "study"},
     {"cli", "python"},
 )
 """The rooms of the pipeline, the lowest first: a room imports from the layers below it alone. Nothing imports cli."""
