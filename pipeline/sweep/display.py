@@ -293,6 +293,8 @@ class SweepDisplay:
         for line in align_lines(make_table("", [""] * 4, rows)):
             self.show(line)
         self.show(plan.summary)
+        if plan.authors:
+            self.show(plan.authors)
         # The total is printed only if some durations are known; the other jobs are counted separately.
         to_do = plan.with_state(TO_DO)
         known = [job.seconds for job in to_do if job.seconds is not None]

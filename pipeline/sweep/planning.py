@@ -1,8 +1,8 @@
 """Planning: before the first job runs, every job is checked and the store is queried for finished jobs."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.config_hash import require_current_code
@@ -11,17 +11,27 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import DONE, INVALID, TO_DO, Job
 from bakeoff.pipeline.sweep.work_bar import Announce, announce_long
 from bakeoff.pipeline.text.wording import count_nouns
-from bakeoff.pipeline.tracking import history, stored_runs
+from bakeoff.pipeline.tracking import history, provenance, stored_runs
 from bakeoff.pipeline.tracking.store import Store
 
 STATE_WORDS = {TO_DO: "to run", DONE: "already done", INVALID: "invalid"}
+YOU = "you"
+UNKNOWN_USER = "an unknown user"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All jobs of a sweep, in order."""
+    """All jobs of a sweep, in order.
+
+    Attributes
+    ----------
+    jobs : tuple of Job
+    done_by : mapping of str to int
+        The number of finished jobs of each user, the most first, if somebody other than this user ran some of them.
+    """
 
     jobs: tuple[Job, ...] = ()
+    done_by: Mapping[str, int] = field(default_factory=dict)
 
     def with_state(self, state: str) -> list[Job]:
         """Return the jobs with a given state."""
@@ -38,6 +48,14 @@ class Plan:
         counts = Counter(job.state for job in self.jobs)
         shown = [f"{counts[state]} {words}" for state, words in STATE_WORDS.items() if counts[state] or state == TO_DO]
         return f"{count_nouns(len(self.jobs), 'job')}: {', '.join(shown)}"
+
+    @property
+    def authors(self) -> str:
+        """A sentence on who ran the jobs that are done; empty if only this user did."""
+        if not self.done_by:
+            return ""
+        counts = [f"{n_jobs} by {user}" for user, n_jobs in self.done_by.items()]
+        return f"{sum(self.done_by.values())} of {count_nouns(len(self.jobs), 'job')} are done: {', '.join(counts)}"
 
 
 def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, resume: bool) -> Plan:
@@ -76,7 +94,7 @@ def find_store(jobs: Sequence[Job], runner: JobRunner) -> Store | None:
 
 
 def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
-    """Return the plan with the expected duration of each job whose learner has finished runs of a similar size."""
+    """Return the plan with the expected duration of each job whose learner has similar finished runs, and the users."""
     store = find_store(plan.jobs, runner)
     if store is None:
         return plan
@@ -85,7 +103,16 @@ def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
     def estimate(job: Job) -> Job:
         return replace(job, seconds=durations.get((job.invocation.choices["learner"], job.dataset, job.size)))
 
-    return Plan(tuple(estimate(job) if job.state == TO_DO else job for job in plan.jobs))
+    jobs = tuple(estimate(job) if job.state == TO_DO else job for job in plan.jobs)
+    return Plan(jobs, _count_users(plan.with_state(DONE), store))
+
+
+def _count_users(done: Sequence[Job], store: Store) -> dict[str, int]:
+    """Return the number of finished jobs of each user, the most first; empty if only this user ran them."""
+    users = history.read_users(store, {job.run_id for job in done if job.run_id})
+    counts = Counter(users.get(job.run_id or "", UNKNOWN_USER) for job in done)
+    own = provenance.find_user()
+    return {} if {*counts} <= {own} else {YOU if user == own else user: n for user, n in counts.most_common()}
 
 
 def _identify(job: Job, runner: JobRunner) -> Job:

@@ -154,6 +154,20 @@ def test_a_plan_shows_what_is_done_and_how_long_the_rest_may_take(bakeoff: Bakeo
     assert states(bakeoff) == {"FINISHED": 2}
 
 
+def test_a_plan_says_who_ran_the_jobs_of_a_shared_store(bakeoff: Bakeoff) -> None:
+    bakeoff(*IRIS, "seed=1,2,3")
+    assert " by " not in bakeoff("plan", *IRIS, "seed=1,2,3,4").out
+    runs = [run.info.run_id for run in bakeoff.runs()]
+    for users, sentence in (
+        (("ann", "ann"), "3 of 4 jobs are done: 2 by ann, 1 by you"),
+        (("ann", "ann", "a\nb"), "3 of 4 jobs are done: 2 by ann, 1 by a b"),
+        (("ann",) * 3, "3 of 4 jobs are done: 3 by ann"),
+    ):
+        for run_id, user in zip(runs, users, strict=False):
+            bakeoff.client().set_tag(run_id, "mlflow.user", user)
+        assert f"\n{sentence}\n" in bakeoff("plan", *IRIS, "seed=1,2,3,4").out
+
+
 def test_a_plan_estimates_jobs_by_runs_of_the_same_learner_and_size(bakeoff: Bakeoff) -> None:
     bakeoff(*IRIS, "seed=1,2")
     alike = bakeoff("plan", *IRIS, "seed=3").out
