@@ -23,7 +23,7 @@ from bakeoff.pipeline.comparison.comparison import (
 )
 from bakeoff.pipeline.comparison.dataset_analysis import analyze_dataset, rank_cells
 from bakeoff.pipeline.comparison.overall_analysis import analyze_overall, compare_costs
-from bakeoff.pipeline.comparison.request import CompareRequest
+from bakeoff.pipeline.comparison.request import SelectionRequest
 from bakeoff.pipeline.comparison.run_grid import CellKey, RunGrid, arrange_runs
 from bakeoff.pipeline.comparison.selection import BEST_WORDS, ChosenRows, Selection, choose_rows, find_base
 from bakeoff.pipeline.comparison.verdict import write_overall_verdict
@@ -40,14 +40,14 @@ MAX_DATASETS_IN_VERDICT = 4
 """Up to this many datasets, the verdict includes one on each dataset if no tests over datasets are possible."""
 
 
-def compare_runs(store: Store, selection: Selection, request: CompareRequest, command: str = "") -> Comparison:
+def compare_runs(store: Store, selection: Selection, request: SelectionRequest, command: str = "") -> Comparison:
     """Compare selected runs.
 
     Parameters
     ----------
     store : Store
     selection : Selection
-    request : CompareRequest
+    request : SelectionRequest
     command : str
         The command line that requests the comparison.
 
@@ -98,7 +98,7 @@ def _read_cells(store: Store, grid: RunGrid, metrics: Sequence[ComparedMetric]) 
     return make_cells(grid, series, metrics, validation)
 
 
-def _make_settings(request: CompareRequest, rows: Sequence[Configuration]) -> Settings:
+def _make_settings(request: SelectionRequest, rows: Sequence[Configuration]) -> Settings:
     """Return the settings of a comparison, whose default base is the first row."""
     return Settings(
         alpha=request.alpha,

@@ -22,8 +22,8 @@ COMMAND_KEYS = ("sweep", "filter", "base", "metrics", "alpha", "rope", "pairs", 
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareRequest(ExperimentRequest):
-    """Runs to compare.
+class SelectionRequest(ExperimentRequest):
+    """Runs to compare, and the settings of the tests.
 
     Attributes
     ----------
@@ -49,16 +49,6 @@ class CompareRequest(ExperimentRequest):
         uncorrected, for the marks of WEKA, which disregard the number of pairs; by default those of the verdict.
     choice : str
         none, so that no row represents several configurations of a learner; by default auto.
-    to : str
-        The format: terminal, csv, json, markdown, latex or html.
-    output : Path or None
-        The file to which the report is written instead of standard output.
-    keep : bool
-        Whether to store the comparison as a run; by default true.
-    fail_if : str
-        worse, to exit with code 1 if a configuration is significantly worse than the base; by default never.
-    trust : tuple of str
-        Packages of yours whose code the jobs after -m may call; a comparison of stored runs calls none.
     """
 
     runs: tuple[str, ...] = field(default=(), metadata={"word": "RUN"})
@@ -72,21 +62,15 @@ class CompareRequest(ExperimentRequest):
     pairs: str = "best"
     marks: str = "corrected"
     choice: str = "auto"
-    to: str = "terminal"
-    output: Path | None = None
-    keep: bool = True
-    fail_if: str = "never"
-    trust: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("to", "pairs", "marks", "choice", "fail_if"):
-            require_choice(name, getattr(self, name))
+        for name in CHOICES:
+            if hasattr(self, name):
+                require_choice(name, getattr(self, name))
         if not 0 < self.alpha < 1:
             raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
         if not 0 <= self.rope < 1:
             raise UserError(f"rope={self.rope:g} must be at least 0 and below 1, such as 0.01.")
-        if self.fail_if == "worse" and not self.base:
-            raise UserError("fail_if=worse needs base=, the run, model or configuration to compare with.")
 
     def require_one_selection(self) -> None:
         """Reject a request that selects no runs, or selects them in several ways.
@@ -109,6 +93,36 @@ class CompareRequest(ExperimentRequest):
         given = {key: getattr(self, key) for key in COMMAND_KEYS if getattr(self, key) != getattr(type(self), key)}
         words = [f"{key}={','.join(value) if key == 'metrics' else value}" for key, value in given.items()]
         return shlex.join(["bakeoff", "compare", *self.runs, *words, *self.list_store_words()])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(SelectionRequest):
+    """A comparison, and where its report goes.
+
+    Attributes
+    ----------
+    to : str
+        The format: terminal, csv, json, markdown, latex or html.
+    output : Path or None
+        The file to which the report is written instead of standard output.
+    keep : bool
+        Whether to store the comparison as a run; by default true.
+    fail_if : str
+        worse, to exit with code 1 if a configuration is significantly worse than the base; by default never.
+    trust : tuple of str
+        Packages of yours whose code the jobs after -m may call; a comparison of stored runs calls none.
+    """
+
+    to: str = "terminal"
+    output: Path | None = None
+    keep: bool = True
+    fail_if: str = "never"
+    trust: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fail_if == "worse" and not self.base:
+            raise UserError("fail_if=worse needs base=, the run, model or configuration to compare with.")
 
 
 def require_choice(key: str, given: str) -> None:

@@ -15,7 +15,7 @@ from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.reports import make_report, render_csv, render_json, render_page, write_picture_files
-from bakeoff.pipeline.comparison.request import FORMATS, CompareRequest
+from bakeoff.pipeline.comparison.request import FORMATS, SelectionRequest
 from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.tables.report import EXTENSIONS, TEXT_FORMATS, Report
@@ -134,12 +134,12 @@ class MadeComparison:
     run_names: Mapping[str, str]
 
 
-def make_comparison(request: CompareRequest, command: str = "") -> MadeComparison:
+def make_comparison(request: SelectionRequest, command: str = "") -> MadeComparison:
     """Select runs and compare them.
 
     Parameters
     ----------
-    request : CompareRequest
+    request : SelectionRequest
     command : str
         The command line; derived from the request by default.
 
@@ -150,7 +150,22 @@ def make_comparison(request: CompareRequest, command: str = "") -> MadeCompariso
     """
     request.require_one_selection()
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    selection = _select_runs(store, request)
+    return compare_selection(store, select_runs(store, request), request, command)
+
+
+def select_runs(store: Store, request: SelectionRequest) -> Selection:
+    """Return the runs that a request selects, finished or not, and jobs without a run."""
+    if request.runs:
+        return select.select_by_ids(store, request.runs, request.dataset)
+    if request.filter is not None:
+        return select.select_by_filter(store, request.filter)
+    return select.select_sweep(store, str(request.sweep))
+
+
+def compare_selection(
+    store: Store, selection: Selection, request: SelectionRequest, command: str = ""
+) -> MadeComparison:
+    """Compare selected runs; for the parameters and errors see `make_comparison`."""
     base_run = _find_base_run(store, request.base, selection)
     if base_run is not None:
         selection = select.add_base_run(store, selection, base_run)
@@ -197,11 +212,3 @@ def _find_base_run(store: Store, word: str, selection: Selection) -> str | None:
     learners = {each.learner for each in selection.facts}
     is_configuration = not word or word == names.BEST or word.split()[0] in learners
     return None if is_configuration else names.find_standard_run(store, word)
-
-
-def _select_runs(store: Store, request: CompareRequest) -> Selection:
-    if request.runs:
-        return select.select_by_ids(store, request.runs, request.dataset)
-    if request.filter is not None:
-        return select.select_by_filter(store, request.filter)
-    return select.select_sweep(store, str(request.sweep))
