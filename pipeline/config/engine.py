@@ -77,6 +77,7 @@ class Schema:
     resume: bool = True
     workers: int = 1
     timeout: Any = None  # a duration, which `read_duration` checks
+    budget: Any = None  # a duration as well
     on_error: str = "continue"
     on_invalid: str = "stop"
     dry_run: bool = False

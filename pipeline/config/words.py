@@ -14,7 +14,7 @@ from bakeoff.pipeline.config.options import GROUPS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text import secrets, wording
 
-SWEEP_KEYS = ("search", "resume", "workers", "timeout", "on_error", "on_invalid", "dry_run", "max_jobs")
+SWEEP_KEYS = ("search", "resume", "workers", "timeout", "budget", "on_error", "on_invalid", "dry_run", "max_jobs")
 """Keys that determine how jobs are generated and run together; they are not part of any job."""
 SWEEP_WORD = "hydra.mode=MULTIRUN"
 DURATION = re.compile(r"(\d*\.?\d+(?:e[+-]?\d+)?)\s*([smh]?)", re.IGNORECASE)

@@ -44,6 +44,8 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
     params = [f"{key}={value}" for key, value in settings.params.items()]
     command = plugin.read_command(params, request, context, master)
     options = command.options
+    if options.budget is not None:
+        raise UserError("budget limits sweeps; a study ends after hydra.sweeper.n_trials trials, so set that key.")
     settings.require_trials(options.max_jobs)
     space = parse_space(command.overrides, command.composer, options.method)
     # Invalid options and values are found now rather than after an hour of trials.

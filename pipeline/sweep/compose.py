@@ -47,6 +47,8 @@ class SweepOptions:
         The number of processes on this machine.
     timeout : float or None
         The time limit of a job in seconds.
+    budget : float or None
+        The time limit of the sweep in seconds.
     on_error : str
         Whether to ``continue`` or to ``stop`` after a failed job.
     on_invalid : {"stop", "skip"}
@@ -63,6 +65,7 @@ class SweepOptions:
     resume: bool
     workers: int
     timeout: float | None
+    budget: float | None
     on_error: str
     on_invalid: str
     dry_run: bool
@@ -88,7 +91,8 @@ class SweepOptions:
         missing = [key for key in SWEEP_KEYS if key not in options]
         if missing:
             raise UserError(f"{missing[0]} cannot be removed, because every sweep needs it; leave ~{missing[0]} out.")
-        options["timeout"] = read_duration("timeout", options["timeout"])
+        for key in ("timeout", "budget"):
+            options[key] = read_duration(key, options[key])
         search = options.pop("search") or {}
         return cls(
             **options, method=str(search.get("method", "none")), n=search.get("n", 1), seed=search.get("seed", 0)

@@ -1,5 +1,6 @@
 """The engine of sweeps and studies: it plans all jobs, then runs those that a search chooses, here or elsewhere."""
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any, final
 
 from bakeoff.pipeline.experiment.loop import limit_processes
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
+from bakeoff.pipeline.sweep.budget import LEFT, mark_left, order_jobs, take_job
 from bakeoff.pipeline.sweep.compose import SweepCommand
 from bakeoff.pipeline.sweep.display import ResultTable, SweepDisplay, add_stored_scores, make_tables
 from bakeoff.pipeline.sweep.job_runner import JobRunner
@@ -17,8 +19,10 @@ from bakeoff.pipeline.sweep.jobs import (
     BUSY,
     DONE,
     FAILED,
+    FINISHED,
     INVALID,
     KILLED,
+    NOT_RUN,
     REFUSED,
     SKIPPED,
     TO_DO,
@@ -33,6 +37,7 @@ from bakeoff.pipeline.tracking.run import get_tracker
 POLL_SECONDS = 0.5
 """The time between two checks of a job that another process runs."""
 LOST_STORE = "the store is unavailable, so no further job is started; run the same command again when it is back"
+CONTINUED = "The same command runs the jobs that are not done."
 RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
 """Consumes jobs one by one as processes become free, and yields their outcomes as they arrive."""
 RecordOutcome = Callable[[JobOutcome], object]
@@ -52,6 +57,11 @@ class Search(ABC):
 
     n_jobs: int
     batch_size: int | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time for the jobs is over."""
+        return False
 
     @abstractmethod
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
@@ -81,6 +91,50 @@ class ListedJobs(Search):
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
         """Yield the jobs in order."""
         return iter(self.jobs)
+
+
+@final
+@dataclass
+class BudgetedJobs(Search):
+    """Jobs that are started only if they are expected to end in time.
+
+    Attributes
+    ----------
+    waiting : list of Job
+        The jobs that were not started yet, in order.
+    deadline : float
+        The time at which the budget is over, in seconds of the monotonic clock.
+    """
+
+    waiting: list[Job]
+    deadline: float
+    _started: dict[int, tuple[Job, float]] = field(default_factory=dict, init=False)
+    _is_over: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.n_jobs = len(self.waiting)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the budget is over, or too short for each job that remains."""
+        return self._is_over or time.monotonic() >= self.deadline
+
+    def ask(self, record: RecordOutcome) -> Iterator[Job]:
+        """Yield the jobs that are expected to end in time."""
+        while (job := take_job(self.waiting, self.deadline - time.monotonic())) is not None:
+            self._started[job.number] = job, time.monotonic()
+            yield job
+        self._is_over = bool(self.waiting)
+
+    def tell(self, outcome: JobOutcome) -> JobOutcome:
+        """Take the duration of a finished job as that of further ones, if the store knows none."""
+        job, start = self._started[outcome.number]
+        if outcome.kind == FINISHED:
+            seconds = time.monotonic() - start
+            for position, other in enumerate(self.waiting):
+                if other.seconds is None and other.time_key == job.time_key:
+                    self.waiting[position] = replace(other, seconds=seconds)
+        return outcome
 
 
 @dataclass(frozen=True)
@@ -144,6 +198,7 @@ class SweepEngine:
         options = command.options
         # User-defined code is left to the processes that run jobs, because it may end its process.
         runs_here = command.launch is None and not options.needs_workers
+        self._deadline = time.monotonic() + (options.budget or math.inf)
         self.runner = JobRunner(options.resume, options.timeout, command.tracebacks, tries_own_code=runs_here)
 
     def run(self, jobs: Sequence[Job]) -> SweepReport:
@@ -164,6 +219,8 @@ class SweepEngine:
         report = self.check(jobs, resume=options.resume)
         if options.dry_run:
             plan = add_estimates(report.plan, self.runner)
+            if options.budget is not None:
+                plan = replace(plan, jobs=mark_left(plan.jobs, options.budget, options.workers))
             SweepDisplay(0, self.command.quiet).show_plan(plan, options.workers)
             return replace(report, plan=plan)
         return report if report.is_refused else self._run_planned(report)
@@ -216,9 +273,15 @@ class SweepEngine:
 
         done = [job.to_outcome(SKIPPED, job.reason, job.run_id) for job in plan.with_state(DONE)]
         outcomes = [*report.outcomes, *done]
-        self.run_search(ListedJobs(to_do), display, outcomes, start)
+        search = self._choose_search(plan)
+        self.run_search(search, display, outcomes, start)
+        ended = {outcome.number for outcome in outcomes}
+        left = [job.to_outcome(NOT_RUN, LEFT) for job in to_do if search.is_over and job.number not in ended]
+        outcomes += left
         display.show_warnings(outcomes)
         display.show_unfinished(outcomes, len(plan.jobs))
+        if left:
+            display.show(CONTINUED)
         report = replace(report, outcomes=outcomes)
         if not any(outcome.has_lost_store for outcome in outcomes):  # else earlier scores cannot be read
             store = find_store(plan.jobs, self.runner)
@@ -226,6 +289,13 @@ class SweepEngine:
             report = replace(report, outcomes=add_stored_scores(outcomes, store), tracking=tracking)
         display.show_tables(report.tables, report.name, report.tracking)
         return report
+
+    def _choose_search(self, plan: Plan) -> Search:
+        """Return the jobs that are not done, in the order in which they run."""
+        if self.command.options.budget is None:
+            return ListedJobs(plan.with_state(TO_DO))
+        ordered = order_jobs(add_estimates(plan, self.runner).identified)
+        return BudgetedJobs([job for job in ordered if job.state == TO_DO], self._deadline)
 
     def run_search(
         self,
@@ -258,7 +328,7 @@ class SweepEngine:
             try:
                 loop.run_all(run_jobs)
             except KeyboardInterrupt:
-                display.show("The same command runs the jobs that are not done.")
+                display.show(CONTINUED)
                 raise
 
     @contextmanager
@@ -315,7 +385,7 @@ class SweepLoop:
                 outcomes = run_jobs(self._until_stopped(jobs, started))
                 # A job in another process may still fail, and is then run here.
                 busy = [started[outcome.number] for outcome in outcomes if not self._record(outcome)]
-                if not busy:
+                if not busy or self.search.is_over:
                     return
                 time.sleep(POLL_SECONDS)
                 jobs = busy

@@ -70,7 +70,7 @@ class JobRunner:
     resources: PartCache = field(default_factory=PartCache)
     tries_own_code: bool = True
     _claims: dict[str, Claims] = field(default_factory=dict)
-    _prepared: dict[int, tuple[Job, PreparedJob]] = field(default_factory=dict)
+    _prepared: dict[int, tuple[Mapping[str, Any], PreparedJob]] = field(default_factory=dict)
     _free_bytes: int = MAX_PREPARED_BYTES
 
     def claims_of(self, store: Store) -> Claims:
@@ -123,7 +123,7 @@ class JobRunner:
         n_bytes = prepared.splits.n_bytes
         if n_bytes <= self._free_bytes:
             self._free_bytes -= n_bytes
-            self._prepared[job.number] = job, prepared
+            self._prepared[job.number] = job.spec, prepared
         return job
 
     @contextmanager
@@ -194,10 +194,10 @@ class JobRunner:
 
     def _take_prepared(self, job: Job) -> PreparedJob:
         """Return the job prepared by `check_job`, or prepare it now."""
-        # In a study, checked jobs and running jobs are numbered separately, so the jobs themselves are compared as
+        # In a study, checked jobs and running jobs are numbered separately, so their configurations are compared as
         # well.
-        kept_job, prepared = self._prepared.pop(job.number, (None, None))
-        if prepared is not None and kept_job is job:
+        kept_spec, prepared = self._prepared.pop(job.number, (None, None))
+        if prepared is not None and kept_spec is job.spec:
             return prepared
         return prepare_job(job.spec, job.invocation, self.resources, job_hash=job.hash)
 

@@ -20,6 +20,7 @@ FAILED = "failed"
 KILLED = "killed"
 REFUSED = "refused"
 BUSY = "busy"
+NOT_RUN = "not run"
 NAN = float("nan")
 
 
@@ -90,6 +91,11 @@ class Job:
     seconds: float | None = None
     run_id: str | None = None
 
+    @property
+    def time_key(self) -> tuple[str, str, int]:
+        """The learner, dataset and size; jobs that share them take about the same time."""
+        return self.invocation.choices["learner"], self.dataset, self.size
+
     def to_outcome(self, kind: str, reason: str = "", run_id: str | None = None) -> JobOutcome:
         """Return the outcome of the job without measured values."""
         return JobOutcome(self.number, self.name, kind, reason, run_id=run_id, cell=self.cell)
@@ -125,7 +131,7 @@ class JobOutcome:
         The name of its run.
     kind : str
         ``finished``, ``skipped`` (already done), ``stopped`` by a study, ``failed``, ``killed``, ``refused``, ``busy``
-        (another process runs it) or ``not run``.
+        (another process runs it) or ``not run`` within the budget.
     reason : str
         Why the job did not finish.
     headlines : tuple of str

@@ -101,7 +101,7 @@ def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
     durations = history.read_durations(store)
 
     def estimate(job: Job) -> Job:
-        return replace(job, seconds=durations.get((job.invocation.choices["learner"], job.dataset, job.size)))
+        return replace(job, seconds=durations.get(job.time_key))
 
     jobs = tuple(estimate(job) if job.state == TO_DO else job for job in plan.jobs)
     return Plan(jobs, _count_users(plan.with_state(DONE), store))

@@ -69,10 +69,13 @@ def read_command(
     # The words of the master configuration set options of the sweep itself, which cannot vary between jobs.
     require_single_values(parser.parse_overrides(list_words(master.hydra.overrides.task)))
     has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
+    options = SweepOptions.read(master)
+    if options.budget is not None and not has_basic_launcher:
+        raise UserError("budget limits the sweeps of this machine; leave out budget, or hydra/launcher.")
     return SweepCommand(
         words=tuple(words),
         overrides=parsed,
-        options=SweepOptions.read(master),
+        options=options,
         composer=Composer(context.config_loader, master),
         launch=None if has_basic_launcher else instantiate(master.hydra.launcher, _convert_="all").launch,
         folder=Path(str(master.hydra.sweep.dir)),

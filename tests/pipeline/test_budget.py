@@ -1,0 +1,103 @@
+"""A sweep within a time budget: cheap and informative jobs first, and none that would end too late."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from command import Bakeoff
+
+import bakeoff as package
+from bakeoff.pipeline.config.words import Invocation
+from bakeoff.pipeline.sweep import engine
+from bakeoff.pipeline.sweep.budget import LEFT, mark_left, order_jobs
+from bakeoff.pipeline.sweep.engine import BudgetedJobs
+from bakeoff.pipeline.sweep.jobs import FINISHED, TO_DO, Job, JobCell
+
+COSTS = {"wide": 30.0, "small": 1.0, "deep": 9.0}
+COMMAND = ("-m", "learner=majority,naive_bayes", "dataset=iris,wine", "seed=1,2", "tracking.models=false")
+
+
+def make_jobs(learners: str = "ab", seeds: int = 2, known: bool = True) -> list[Job]:
+    """Return jobs of each learner on each dataset of `COSTS`."""
+    points = enumerate(product(range(seeds), learners, COSTS))
+    return [
+        Job(
+            number,
+            name=f"{learner} {dataset} {seed}",
+            invocation=Invocation({"learner": learner}),
+            spec={"seed": seed},
+            hash="ab",
+            dataset=dataset,
+            cell=JobCell(f"{learner} {seed}", dataset),
+            size=int(COSTS[dataset]),
+            seconds=COSTS[dataset] if known else None,
+        )
+        for number, (seed, learner, dataset) in points
+    ]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["by_duration", "by_size"])
+def test_each_learner_runs_on_each_dataset_before_a_second_seed_and_cheap_jobs_run_first(known: bool) -> None:
+    ordered = [job.name for job in order_jobs(make_jobs(known=known))]
+    first = ["a small 0", "b small 0", "a deep 0", "b deep 0", "a wide 0", "b wide 0"]
+    assert ordered == [*first, *(name.replace("0", "1") for name in first)]
+
+
+def test_variants_of_a_learner_wait_until_the_others_have_run() -> None:
+    variants = make_jobs("aab", seeds=1)
+    assert [job.name[0] for job in order_jobs(variants)] == [*"abababaaa"]
+
+
+def test_a_plan_leaves_out_what_would_end_too_late_on_its_workers() -> None:
+    def left(budget: float, workers: int) -> int:
+        return sum(job.reason == LEFT for job in mark_left(make_jobs(), budget, workers))
+
+    assert [left(160.1, 1), left(131, 1), left(0.5, 1), left(81, 2), left(160.1, 3)] == [0, 1, 12, 0, 0]
+    assert [job.state for job in mark_left(make_jobs(), 0.5, 1)] == [TO_DO] * 12
+
+
+def test_a_job_that_fits_is_started_after_one_that_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    search = BudgetedJobs(order_jobs(make_jobs("a")), deadline=30)
+    started = []
+    for job in search.ask(print):
+        started.append(job.name)
+        now[0] += job.seconds or 0
+        search.tell(job.to_outcome(FINISHED))
+    assert started == ["a small 0", "a deep 0", "a small 1", "a deep 1"]
+    assert (search.is_over, len(search.waiting)) == (True, 2)
+
+
+def test_the_first_job_of_its_kind_shows_how_long_the_next_one_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    search = BudgetedJobs(order_jobs(make_jobs("a", known=False)), deadline=60)
+    started = []
+    for job in search.ask(print):
+        started.append(job.name)
+        now[0] += COSTS[job.dataset]
+        search.tell(job.to_outcome(FINISHED))
+    assert started == ["a small 0", "a deep 0", "a wide 0", "a small 1", "a deep 1"]
+
+
+def test_a_budget_ends_a_sweep_and_the_same_command_continues_it(bakeoff: Bakeoff) -> None:
+    ended = bakeoff(*COMMAND, "budget=1e-9")
+    assert (ended.status, bakeoff.runs()) == (0, []), ended.err
+    assert "8 of 8 jobs did not finish:\n  not run  #0 majority seed=1 iris\n" in ended.err
+    assert f"{LEFT}\n" in ended.err
+    assert "The same command runs the jobs that are not done." in ended.out
+    done = bakeoff(*COMMAND, "budget=1h", "workers=2")
+    assert (done.status, len(bakeoff.runs()), "not run" in done.out) == (0, 8, False), done.err
+    late = bakeoff("plan", *COMMAND, "dataset=iris", "resume=false", "budget=1e-9").out
+    assert "4 jobs of 4 would be left when the budget is over" in late
+
+
+def test_in_python_a_job_beyond_the_budget_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(package.BakeoffWarning, match="not run: it does not fit into the budget"):
+        result = package.sweep(learner="majority", dataset="iris", seed=[1, 2], budget=1e-9)
+    assert [*result.runs["state"]] == ["not run", "not run"]
