@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli import arguments, run
-from bakeoff.pipeline.comparison.request import CompareRequest
+from bakeoff.pipeline.comparison.request import DIAGRAM, CompareRequest
 from bakeoff.pipeline.config.requests import list_arguments, read_request
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
+    from bakeoff.pipeline.comparison.comparison import Comparison
     from bakeoff.pipeline.tables.report import Report
 
 SELECTION_KEYS = ("sweep", "filter", "dataset", "trust")
@@ -76,20 +77,37 @@ def _compare(request: CompareRequest, command: str) -> bool:
     """Compare runs, write the report, and return whether the gate found a worse configuration."""
     # NumPy is loaded after the sweep has set the number of threads, which may affect the last bits of scores.
     from bakeoff.pipeline.comparison.reports import make_report
-    from bakeoff.pipeline.comparison.stored_comparison import SUFFIX, keep_reports, make_comparison, render_report
+    from bakeoff.pipeline.comparison.stored_comparison import SUFFIX, keep_reports, make_comparison
     from bakeoff.pipeline.comparison.verdict import check_gate
+    from bakeoff.pipeline.paper.tables import render_report
 
     made = make_comparison(request, command)
-    render = partial(render_report, made.comparison, request.to)
-    write_report(make_report(made.comparison), request.to, request.output, render)
+    if request.form == DIAGRAM and request.output is not None:
+        _write_diagram(made.comparison, request.output)
+    else:
+        render = partial(render_report, made.comparison, request.form)
+        write_report(make_report(made.comparison), request.form, request.output, render)
     if request.keep:
-        print_note(f"kept as run {keep_reports(made)} of experiment {made.comparison.experiment}{SUFFIX}")
+        print_note(
+            f"kept as run {keep_reports(made, render_report)} of experiment {made.comparison.experiment}{SUFFIX}"
+        )
     if request.fail_if == "never":
         return False
     gate = check_gate(made.comparison)
     for sentence in gate.sentences:
         print_note(sentence)
     return gate.is_worse
+
+
+def _write_diagram(comparison: Comparison, output: Path) -> None:
+    """Write the critical-difference diagram completely to a file."""
+    from bakeoff.pipeline.paper.figures import draw_diagram
+    from bakeoff.pipeline.tables.output_file import replace_file
+
+    picture = draw_diagram(comparison, output.suffix)
+    with replace_file(output) as temporary:
+        temporary.write_bytes(picture)
+    print_note(f"the critical-difference diagram is in {output}")
 
 
 def require_report_output(output: Path | None, uri: str | None) -> None:

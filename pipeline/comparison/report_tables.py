@@ -58,7 +58,7 @@ def iterate_result(comparison: Comparison, result: MetricResult, *, shows_datase
     overall = result.overall
     if overall is not None:
         verdict = () if is_first else overall.verdict
-        yield tabulate_scores(comparison, result), [*verdict, *_describe_overall(overall)]
+        yield tabulate_scores(comparison, result), [*verdict, *describe_overall(overall)]
         if not overall.too_few:
             yield _tabulate_overall_pairs(comparison, overall), []
     if overall is None or comparison.settings.all_pairs or shows_datasets:
@@ -215,7 +215,7 @@ def tabulate_datasets(comparison: Comparison) -> Table:
     return make_table("Datasets", columns, rows)
 
 
-def _describe_overall(overall: OverallResult) -> list[str]:
+def describe_overall(overall: OverallResult) -> list[str]:
     """Return the tests over datasets or the reason for their absence, and a sentence for each excluded dataset."""
     left_out = [
         f"{dataset} is excluded from the tests over datasets: {reason}." for dataset, reason in overall.left_out.items()

@@ -1,6 +1,7 @@
 """The requests for a comparison, for the difference of two runs, and for an ablation."""
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,6 +9,18 @@ from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
+DIAGRAM = "diagram"
+SUFFIXES: Mapping[str, str] = {
+    ".txt": "terminal",
+    ".csv": "csv",
+    ".json": "json",
+    ".md": "markdown",
+    ".tex": "latex",
+    ".html": "html",
+    ".pdf": DIAGRAM,
+    ".svg": DIAGRAM,
+}
+"""The extension of an output file -> its format."""
 CHOICES = {
     "to": FORMATS,
     "pairs": ("best", "all"),
@@ -65,7 +78,7 @@ class SelectionRequest(ExperimentRequest):
 
     def __post_init__(self) -> None:
         for name in CHOICES:
-            if hasattr(self, name):
+            if getattr(self, name, None) is not None:
                 require_choice(name, getattr(self, name))
         if not 0 < self.alpha < 1:
             raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
@@ -101,10 +114,11 @@ class CompareRequest(SelectionRequest):
 
     Attributes
     ----------
-    to : str
-        The format: terminal, csv, json, markdown, latex or html.
+    to : str or None
+        The format: terminal, csv, json, markdown, latex or html; by default that of the extension of output=.
     output : Path or None
-        The file to which the report is written instead of standard output.
+        The file to which the report is written instead of standard output; a .pdf or .svg file receives the
+        critical-difference diagram alone.
     keep : bool
         Whether to store the comparison as a run; by default true.
     fail_if : str
@@ -113,7 +127,7 @@ class CompareRequest(SelectionRequest):
         Packages of yours whose code the jobs after -m may call; a comparison of stored runs calls none.
     """
 
-    to: str = "terminal"
+    to: str | None = None
     output: Path | None = None
     keep: bool = True
     fail_if: str = "never"
@@ -123,6 +137,17 @@ class CompareRequest(SelectionRequest):
         super().__post_init__()
         if self.fail_if == "worse" and not self.base:
             raise UserError("fail_if=worse needs base=, the run, model or configuration to compare with.")
+        of_file = "" if self.output is None else SUFFIXES.get(self.output.suffix, "")
+        if self.to and of_file and self.to != of_file:
+            raise UserError(
+                f"to={self.to}: output={self.output} is a file for {of_file}; leave to= out, or rename the file."
+            )
+
+    @property
+    def form(self) -> str:
+        """The format of the report."""
+        of_file = SUFFIXES.get(self.output.suffix, "terminal") if self.output else "terminal"
+        return self.to or of_file
 
 
 def require_choice(key: str, given: str) -> None:

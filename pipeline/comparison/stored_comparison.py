@@ -179,20 +179,22 @@ def render_report(comparison: Comparison, to: str) -> str:
     return OWN_FORMATS[to](comparison) if to in OWN_FORMATS else TEXT_FORMATS[to](make_report(comparison))
 
 
-def keep_reports(made: MadeComparison) -> str:
+def keep_reports(made: MadeComparison, render: Callable[[Comparison, str], str]) -> str:
     """Store a comparison as a run, with its pictures and a report in each format, and return the id of the run.
 
     Parameters
     ----------
     made : MadeComparison
         A comparison with predictions.
+    render : callable
+        Returns the report of a comparison in a format.
     """
     comparison = made.comparison
     record = ReportRecord(
         kind=KIND,
         report=make_report(comparison),
         runs=made.run_names,
-        render=partial(render_report, comparison),
+        render=partial(render, comparison),
         params={
             "metrics": ", ".join(metric.name for metric in comparison.metrics),
             "base": comparison.settings.base,

@@ -247,6 +247,15 @@ def render_svg(figure: Figure, name: str, description: str) -> str:
     return element.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 
+def render_pdf(figure: Figure) -> bytes:
+    """Return a figure as a PDF file with embedded fonts and without a date, so that equal figures are equal files."""
+    file = BytesIO()
+    # Many publishers refuse the fonts of type 3 that Matplotlib embeds by default.
+    with in_style(), rc_context({"pdf.fonttype": 42}):
+        figure.savefig(file, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
+    return file.getvalue()
+
+
 def fix_colours(element: str) -> str:
     r"""Return an SVG element as a file for programs other than browsers, which do not support variables.
 

@@ -10,9 +10,10 @@ import pandas as pd
 
 from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
 from bakeoff.pipeline.comparison.request import CompareRequest, require_choice
-from bakeoff.pipeline.comparison.stored_comparison import MadeComparison, keep_reports, make_comparison, render_report
+from bakeoff.pipeline.comparison.stored_comparison import MadeComparison, keep_reports, make_comparison
 from bakeoff.pipeline.comparison.verdict import check_gate
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.paper.tables import render_report
 from bakeoff.pipeline.python.call import own_process_state, show_html
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.python.sweep import SweepResult, find_store, list_run_ids
@@ -64,7 +65,7 @@ def compare(
     )
     with own_process_state():
         made = make_comparison(request)
-        return ComparisonResult(made, keep_reports(made) if request.keep else None)
+        return ComparisonResult(made, keep_reports(made, render_report) if request.keep else None)
 
 
 @dataclass(frozen=True, repr=False)

@@ -61,6 +61,7 @@ LATEX_SIGNS = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     "\N{NO-BREAK SPACE}": "~",
+    "\N{NARROW NO-BREAK SPACE}": r"\,",
     "µ": r"$\mu$",
     "±": r"$\pm$",
     "–": r"--",
@@ -76,26 +77,32 @@ LATEX_SIGNS = {
     "•": r"$\bullet$",
 }
 """Characters that LaTeX interprets or that its default fonts lack."""
+MAX_PAGE_ROWS = 50
+"""The maximum number of rows of a table that fits a page."""
 
 
 def render_latex(table: Table, caption: str) -> list[str]:
-    """Return the lines of a table with a caption."""
+    """Return the lines of a table with a caption above and its footnote below it.
+
+    A document needs the package booktabs, and longtable for more than `MAX_PAGE_ROWS` rows, which take several pages.
+    """
     sides = "".join("r" if column.kind == NUMBER else "l" for column in table.columns)
     rows = [_join_latex(map(_write_latex_cell, row)) for row in table.rows]
-    return [
-        "",
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{escape_latex(caption)}}}",
-        rf"\begin{{tabular}}{{{sides}}}",
-        r"\toprule",
-        _join_latex(map(_write_latex_cell, table.columns)),
-        r"\midrule",
-        *rows,
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
+    label = re.sub(r"\W+", "-", table.title, flags=re.ASCII).strip("-")
+    title = rf"\caption{{{escape_latex(caption)}}}\label{{tab:{label}}}"
+    head = [r"\toprule", _join_latex(map(_write_latex_cell, table.columns)), r"\midrule"]
+    is_long = len(rows) > MAX_PAGE_ROWS
+    frame, grid = ("center", "longtable") if is_long else ("table", "tabular")
+    opening = rf"\begin{{{grid}}}{{@{{}}{sides}@{{}}}}"
+    beginning = [title, r"\smallskip", opening, *head]
+    if is_long:
+        # The caption is on the first page, and the head on each.
+        beginning = [r"\setlength{\LTcapwidth}{\textwidth}", opening, rf"{title}\\", *head, r"\endfirsthead"]
+        beginning += [*head, r"\endhead"]
+    size = r"\centering\footnotesize\setlength{\tabcolsep}{3.5pt}"
+    note = [rf"\par\smallskip {escape_latex(table.footnote)}"] if table.footnote else []
+    ending = [r"\bottomrule", rf"\end{{{grid}}}", *note, rf"\end{{{frame}}}"]
+    return ["", rf"\begin{{{frame}}}", size, *beginning, *rows, *ending]
 
 
 def escape_latex(text: str) -> str:
@@ -110,10 +117,13 @@ def escape_latex(text: str) -> str:
 
 
 def _write_latex_cell(cell: Cell) -> str:
-    escaped = escape_latex(cell.line)
+    escaped = escape_latex(cell.text)
     # A hyphen before a digit is a minus sign.
     number = f"$-${escaped[1:]}" if cell.kind == NUMBER and escaped.startswith("-") else escaped
-    return rf"\textbf{{{number}}}" if cell.is_best else number
+    shown = rf"\textbf{{{number}}}" if cell.is_best else number
+    note = rf"\,{escape_latex(cell.note)}" if cell.note else ""
+    # Without a width, a mark does not move the digits above and below it.
+    return shown + note + (rf"\rlap{{\textsuperscript{{{escape_latex(cell.mark)}}}}}" if cell.mark else "")
 
 
 def _join_latex(cells: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,13 +95,11 @@ def _iterate_markdown(report: Report) -> Iterator[str]:
 
 
 def render_latex(report: Report) -> str:
-    """Return the tables of a report as LaTeX; the verdict and the notes are comments."""
-    # A line break would end a comment.
-    comments = (" ".join(text.split()) for text in (report.command, *report.verdict, *report.notes))
-    lines = [r"% \usepackage{booktabs}", *(f"% {comment}" for comment in comments)]
-    for table, sentences in report.sections:
-        lines += markup.render_latex(table, " ".join([f"{table.title}.", *sentences, table.footnote]))
-    return "\n".join(lines) + "\n"
+    """Return the tables of a report as LaTeX, for a document with the packages booktabs and longtable."""
+    tables = (
+        markup.render_latex(table, " ".join([f"{table.title}.", *sentences])) for table, sentences in report.sections
+    )
+    return "\n".join(chain.from_iterable(tables)) + "\n"
 
 
 def render_page(report: Report) -> str:

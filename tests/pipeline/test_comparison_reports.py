@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-from dataclasses import replace
 from io import StringIO
 
 import numpy as np
@@ -14,7 +13,8 @@ from comparisons import ACCURACY, LOG_LOSS, make_comparison
 
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.reports import make_report, render_csv, render_json
-from bakeoff.pipeline.tables.report import render_latex, render_markdown, render_text
+from bakeoff.pipeline.paper.tables import write_tables
+from bakeoff.pipeline.tables.report import render_markdown, render_text
 
 DATASETS = ("iris", "wine & cheese", "breast_cancer", "100%_{moons}", "a|b", "*stars*")
 CONFIGURATIONS = ("svm", "knn n_neighbors=5", "logistic_regression C=0.1 standardize", "a_very_long_learner_name " * 3)
@@ -64,32 +64,10 @@ def test_markdown_tables_have_as_many_entries_in_each_row(comparison: Comparison
         assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) <= 1
 
 
-def test_latex_is_balanced_and_escapes_names(comparison: Comparison) -> None:
-    text = render_latex(make_report(comparison))
-    lines = [line for line in text.splitlines() if not line.startswith("%")]
-    body = "\n".join(lines)
-    bare = re.sub(r"\\.", "", body)
-    assert bare.count("{") == bare.count("}")
-    assert body.count(r"\begin{tabular}") == body.count(r"\end{tabular}") > 0
-    assert body.count(r"\toprule") == body.count(r"\bottomrule") == body.count(r"\begin{table}")
-    assert r"100\%\_\{moons\}" in body
-    assert r"wine \& cheese" in body
-    assert body.isascii()
-    for line in lines:
-        if line.endswith(r"\\"):
-            n_columns = len(re.findall(r"(?<!\\)&", line)) + 1
-            assert n_columns >= 5
-
-
-def test_a_comment_of_latex_never_ends_before_its_sentence(comparison: Comparison) -> None:
-    broken = replace(comparison, notes=("one\ntwo",))
-    assert "% one two" in render_latex(make_report(broken))
-
-
 def test_numbers_that_do_not_exist_are_never_written_as_nan() -> None:
     comparison = make_comparison(("iris",), ("svm", "knn"), n_folds=1)
     text = render_text(make_report(comparison))
     assert "nan" not in text
     assert "nan" not in render_markdown(make_report(comparison))
-    assert "nan" not in render_latex(make_report(comparison))
+    assert "nan" not in write_tables(comparison)
     assert "nan" not in render_csv(comparison)
