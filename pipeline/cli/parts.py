@@ -26,6 +26,8 @@ make compare  # its learner and three others
 def inspect_data(request: InspectRequest) -> int:
     """Print the inferred kind of each column of a file or dataset and the reason, and write a page with histograms.
 
+    With ``to=yaml``, the file of the dataset is printed or written instead.
+
     Raises
     ------
     UserError
@@ -33,11 +35,15 @@ def inspect_data(request: InspectRequest) -> int:
     """
     from bakeoff.pipeline.inspection.inspect_table import inspect_named
     from bakeoff.pipeline.inspection.report import print_profile
+    from bakeoff.pipeline.inspection.request import PAGE
 
-    profile, page = inspect_named(request)
-    print_profile(profile)
-    if page is not None:
-        print(f"page  {page}")
+    profile, path, text = inspect_named(request)
+    if request.to == PAGE:
+        print_profile(profile)
+    elif path is None:
+        print(text, end="")
+    if path is not None:
+        print(f"{request.to}  {path}")
     return 0
 
 

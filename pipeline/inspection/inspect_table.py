@@ -15,9 +15,10 @@ from bakeoff.pipeline.audit.columns import find_row_order, find_suspect_columns
 from bakeoff.pipeline.config import build, compose_job, targets, words
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.inspection.dataset_file import write_dataset_file
 from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile, count_cells, measure_association
 from bakeoff.pipeline.inspection.report import render_page
-from bakeoff.pipeline.inspection.request import NO_PAGE, InspectRequest
+from bakeoff.pipeline.inspection.request import NO_PAGE, PAGE, YAML, InspectRequest
 from bakeoff.pipeline.stages.dataset import Column, Dataset, convert, files, kinds, loaders, numerals
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
@@ -33,17 +34,25 @@ MISSING_VALUE = "???"
 KINDS_WITHOUT_HISTOGRAM = (IDENTIFIER, TEXT)
 
 
-def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None]:
-    """Inspect files or a dataset, write the page, and return the findings and the path of the page.
+def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None, str]:
+    """Inspect files or a dataset, and write the page or the file of the dataset.
 
     Parameters
     ----------
     request : InspectRequest
 
+    Returns
+    -------
+    profile : TableProfile
+    path : Path or None
+        The file that was written.
+    text : str
+        Its content, or that of a file that is not written.
+
     Raises
     ------
     UserError
-        A file, option, key or column does not exist, or the page cannot be written.
+        A file, option, key or column does not exist, or the file cannot be written.
     """
     overrides = _write_overrides(request)
     words.check_overrides(overrides)
@@ -51,12 +60,13 @@ def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None]:
     if request.output not in (None, NO_PAGE):
         require_output(str(request.output), files.list_dataset_files(composed["dataset"]), list_store_paths(None))
     profile = _inspect_node(composed["dataset"], composed["trust"])
-    if request.output == NO_PAGE:
-        return profile, None
-    page = expand_home(request.output or f"{name_file(profile.name)}.inspection.html")
-    with replace_file(page) as temporary:
-        temporary.write_text(render_page(profile), encoding="utf-8")
-    return profile, page
+    text = render_page(profile) if request.to == PAGE else write_dataset_file(profile, composed["dataset"])
+    if request.output == NO_PAGE or (request.output is None and request.to == YAML):
+        return profile, None, text
+    path = expand_home(request.output or f"{name_file(profile.name)}.inspection.html")
+    with replace_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return profile, path, text
 
 
 def _write_overrides(request: InspectRequest) -> list[str]:

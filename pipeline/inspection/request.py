@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bakeoff.pipeline.config.requests import ANY_KEY
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 NO_PAGE = "none"
+PAGE = "page"
+YAML = "yaml"
+FORMATS = (PAGE, YAML)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,13 +24,17 @@ class InspectRequest:
         Instead of files: the name of a dataset.
     keys : mapping of str to str
         Keys of the dataset as on the command line, such as target=COLUMN; the prefix dataset. is optional.
+    to : str
+        page, or yaml for the file of the dataset, as in conf/dataset/, with all that was found.
     output : str or None
-        The file to which the page is written, or none for no page; by default it is named after the dataset.
+        The file to which the page is written, or none for no page; by default it is named after the dataset. The YAML
+        is printed by default.
     """
 
     files: tuple[str, ...] = field(default=(), metadata={"word": "FILE"})
     dataset: str = ""
     keys: Mapping[str, str] = field(default_factory=dict, metadata={"kinds": {ANY_KEY: str}})
+    to: str = PAGE
     output: str | None = None
 
     def __post_init__(self) -> None:
@@ -35,3 +42,7 @@ class InspectRequest:
             raise UserError("neither a file nor a dataset was named; give FILE, or dataset=NAME.")
         if self.files and self.dataset:
             raise UserError(f"{self.files[0]} and dataset={self.dataset} were given; name one of them.")
+        if self.to not in FORMATS:
+            raise UserError(f"to={self.to}: {did_you_mean(self.to, FORMATS)}")
+        if self.to == YAML and not self.files:
+            raise UserError(f"to=yaml describes files, and dataset={self.dataset} is an option; name a FILE instead.")

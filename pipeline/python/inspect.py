@@ -101,5 +101,5 @@ def inspect(dataset: Any, target: str | None = None, **keys: Any) -> Inspection:
     texts = {key: override_text(value) for key, value in {**keys, "target": target}.items() if value is not None}
     named: dict[str, Any] = {"dataset": dataset} if isinstance(dataset, str) else {"files": (os.fspath(dataset),)}
     with own_process_state():
-        profile, _ = inspect_table.inspect_named(request.InspectRequest(**named, keys=texts, output=request.NO_PAGE))
+        profile, *_ = inspect_table.inspect_named(request.InspectRequest(**named, keys=texts, output=request.NO_PAGE))
     return Inspection(profile)

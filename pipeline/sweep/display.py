@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
-from bakeoff.pipeline.sweep.budget import LEFT
 from bakeoff.pipeline.sweep.jobs import FINISHED, INVALID, REFUSED, SKIPPED, STOPPED, TO_DO, JobOutcome
 from bakeoff.pipeline.sweep.planning import Plan
 from bakeoff.pipeline.sweep.work import Work
@@ -289,9 +288,8 @@ class SweepDisplay:
         """Print all jobs with their states and reasons, and the expected duration of the jobs to do."""
         rows = []
         for job in plan.jobs:
-            hints = [f"about {format_seconds(job.seconds, 2)}"] if job.seconds is not None else []
-            hints += [job.reason] if job.reason else []
-            rows.append([f"#{job.number}", job.name, job.state, "; ".join(hints)])
+            hint = job.reason if job.seconds is None else f"about {format_seconds(job.seconds, 2)}"
+            rows.append([f"#{job.number}", job.name, job.state, hint])
         for line in align_lines(make_table("", [""] * 4, rows)):
             self.show(line)
         self.show(plan.summary)
@@ -304,9 +302,6 @@ class SweepDisplay:
             n_unknown = len(to_do) - len(known)
             unknown = f", and {count_nouns(n_unknown, 'job')} of unknown duration" if n_unknown else ""
             self.show(f"about {format_seconds(sum(known) / workers, 2)}{unknown}")
-        n_left = sum(job.reason == LEFT for job in to_do)
-        if n_left:
-            self.show(f"{count_nouns(n_left, 'job')} of {len(to_do)} would be left when the budget is over")
 
     def _show_reasons(self, outcomes: Sequence[JobOutcome], title: str, prefix: str = "") -> None:
         """Print the number of jobs, and each reason once, below the jobs that share it."""

@@ -11,7 +11,7 @@ from typing import Any, final
 
 from bakeoff.pipeline.experiment.loop import limit_processes
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
-from bakeoff.pipeline.sweep.budget import LEFT, mark_left, order_jobs, take_job
+from bakeoff.pipeline.sweep.budget import mark_left, order_jobs, take_job
 from bakeoff.pipeline.sweep.compose import SweepCommand
 from bakeoff.pipeline.sweep.display import ResultTable, SweepDisplay, add_stored_scores, make_tables
 from bakeoff.pipeline.sweep.job_runner import JobRunner
@@ -19,7 +19,6 @@ from bakeoff.pipeline.sweep.jobs import (
     BUSY,
     DONE,
     FAILED,
-    FINISHED,
     INVALID,
     KILLED,
     NOT_RUN,
@@ -28,6 +27,7 @@ from bakeoff.pipeline.sweep.jobs import (
     TO_DO,
     Job,
     JobOutcome,
+    TimeKey,
 )
 from bakeoff.pipeline.sweep.planning import Plan, add_estimates, find_store, make_plan, record_sweep
 from bakeoff.pipeline.sweep.workers import Workers, prepare_server
@@ -37,6 +37,7 @@ from bakeoff.pipeline.tracking.run import get_tracker
 POLL_SECONDS = 0.5
 """The time between two checks of a job that another process runs."""
 LOST_STORE = "the store is unavailable, so no further job is started; run the same command again when it is back"
+LEFT = "it was not expected to end within the budget"
 CONTINUED = "The same command runs the jobs that are not done."
 RunJobs = Callable[[Iterable[Job]], Iterator[JobOutcome]]
 """Consumes jobs one by one as processes become free, and yields their outcomes as they arrive."""
@@ -53,15 +54,13 @@ class Search(ABC):
         The maximum number of jobs.
     batch_size : int or None
         The number of jobs passed to another launcher at a time; None for all jobs.
+    is_over : bool
+        Whether jobs are left because the time is over.
     """
 
     n_jobs: int
     batch_size: int | None = None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the time for the jobs is over."""
-        return False
+    is_over: bool = False
 
     @abstractmethod
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
@@ -108,32 +107,23 @@ class BudgetedJobs(Search):
 
     waiting: list[Job]
     deadline: float
-    _started: dict[int, tuple[Job, float]] = field(default_factory=dict, init=False)
-    _is_over: bool = field(default=False, init=False)
+    _started: dict[int, tuple[TimeKey, float]] = field(default_factory=dict, init=False)
+    _durations: dict[TimeKey, float] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.n_jobs = len(self.waiting)
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the budget is over, or too short for each job that remains."""
-        return self._is_over or time.monotonic() >= self.deadline
-
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
         """Yield the jobs that are expected to end in time."""
-        while (job := take_job(self.waiting, self.deadline - time.monotonic())) is not None:
-            self._started[job.number] = job, time.monotonic()
+        while (job := take_job(self.waiting, self.deadline - time.monotonic(), self._durations)) is not None:
+            self._started[job.number] = job.time_key, time.monotonic()
             yield job
-        self._is_over = bool(self.waiting)
+        self.is_over = bool(self.waiting)
 
     def tell(self, outcome: JobOutcome) -> JobOutcome:
-        """Take the duration of a finished job as that of further ones, if the store knows none."""
-        job, start = self._started[outcome.number]
-        if outcome.kind == FINISHED:
-            seconds = time.monotonic() - start
-            for position, other in enumerate(self.waiting):
-                if other.seconds is None and other.time_key == job.time_key:
-                    self.waiting[position] = replace(other, seconds=seconds)
+        """Measure how long the first job of a learner on a dataset took."""
+        key, start = self._started[outcome.number]
+        self._durations.setdefault(key, time.monotonic() - start)
         return outcome
 
 
@@ -220,7 +210,7 @@ class SweepEngine:
         if options.dry_run:
             plan = add_estimates(report.plan, self.runner)
             if options.budget is not None:
-                plan = replace(plan, jobs=mark_left(plan.jobs, options.budget, options.workers))
+                plan = mark_left(plan, options.budget, options.workers)
             SweepDisplay(0, self.command.quiet).show_plan(plan, options.workers)
             return replace(report, plan=plan)
         return report if report.is_refused else self._run_planned(report)
@@ -294,8 +284,7 @@ class SweepEngine:
         """Return the jobs that are not done, in the order in which they run."""
         if self.command.options.budget is None:
             return ListedJobs(plan.with_state(TO_DO))
-        ordered = order_jobs(add_estimates(plan, self.runner).identified)
-        return BudgetedJobs([job for job in ordered if job.state == TO_DO], self._deadline)
+        return BudgetedJobs(order_jobs(add_estimates(plan, self.runner)), self._deadline)
 
     def run_search(
         self,

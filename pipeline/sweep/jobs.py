@@ -21,6 +21,8 @@ KILLED = "killed"
 REFUSED = "refused"
 BUSY = "busy"
 NOT_RUN = "not run"
+TimeKey = tuple[str, str, int]
+"""The learner, the dataset and the size of a job; jobs that share them take about the same time."""
 NAN = float("nan")
 
 
@@ -57,7 +59,7 @@ class Job:
     spec : mapping
         The settled configuration; empty if composing failed.
     state : str
-        ``to do``, ``done`` (finished in the store) or ``invalid``.
+        ``to do``, ``done`` (finished in the store), ``invalid``, or ``not run`` within the budget.
     reason : str
         Why the job is invalid, or the run to which it is identical.
     hash : str
@@ -92,8 +94,8 @@ class Job:
     run_id: str | None = None
 
     @property
-    def time_key(self) -> tuple[str, str, int]:
-        """The learner, dataset and size; jobs that share them take about the same time."""
+    def time_key(self) -> TimeKey:
+        """What decides its duration."""
         return self.invocation.choices["learner"], self.dataset, self.size
 
     def to_outcome(self, kind: str, reason: str = "", run_id: str | None = None) -> JobOutcome:

@@ -1,21 +1,21 @@
 """Planning: before the first job runs, every job is checked and the store is queried for finished jobs."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.config_hash import require_current_code
 from bakeoff.pipeline.sweep.done_jobs import Claims, find_done_jobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import DONE, INVALID, TO_DO, Job
+from bakeoff.pipeline.sweep.jobs import DONE, INVALID, NOT_RUN, TO_DO, Job
 from bakeoff.pipeline.sweep.work_bar import Announce, announce_long
 from bakeoff.pipeline.text.wording import count_nouns
 from bakeoff.pipeline.tracking import history, provenance, stored_runs
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import Store, load_runs, tidy_name
 
-STATE_WORDS = {TO_DO: "to run", DONE: "already done", INVALID: "invalid"}
-YOU = "you"
+STATE_WORDS = {TO_DO: "to run", NOT_RUN: "beyond the budget", DONE: "already done", INVALID: "invalid"}
+USER_TAG = "mlflow.user"
 UNKNOWN_USER = "an unknown user"
 
 
@@ -26,12 +26,12 @@ class Plan:
     Attributes
     ----------
     jobs : tuple of Job
-    done_by : mapping of str to int
-        The number of finished jobs of each user, the most first, if somebody other than this user ran some of them.
+    authors : str
+        A sentence on who ran the jobs that are done; empty if only this user did.
     """
 
     jobs: tuple[Job, ...] = ()
-    done_by: Mapping[str, int] = field(default_factory=dict)
+    authors: str = ""
 
     def with_state(self, state: str) -> list[Job]:
         """Return the jobs with a given state."""
@@ -48,14 +48,6 @@ class Plan:
         counts = Counter(job.state for job in self.jobs)
         shown = [f"{counts[state]} {words}" for state, words in STATE_WORDS.items() if counts[state] or state == TO_DO]
         return f"{count_nouns(len(self.jobs), 'job')}: {', '.join(shown)}"
-
-    @property
-    def authors(self) -> str:
-        """A sentence on who ran the jobs that are done; empty if only this user did."""
-        if not self.done_by:
-            return ""
-        counts = [f"{n_jobs} by {user}" for user, n_jobs in self.done_by.items()]
-        return f"{sum(self.done_by.values())} of {count_nouns(len(self.jobs), 'job')} are done: {', '.join(counts)}"
 
 
 def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, resume: bool) -> Plan:
@@ -104,15 +96,20 @@ def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
         return replace(job, seconds=durations.get(job.time_key))
 
     jobs = tuple(estimate(job) if job.state == TO_DO else job for job in plan.jobs)
-    return Plan(jobs, _count_users(plan.with_state(DONE), store))
+    return Plan(jobs, _name_authors(plan, store))
 
 
-def _count_users(done: Sequence[Job], store: Store) -> dict[str, int]:
-    """Return the number of finished jobs of each user, the most first; empty if only this user ran them."""
-    users = history.read_users(store, {job.run_id for job in done if job.run_id})
-    counts = Counter(users.get(job.run_id or "", UNKNOWN_USER) for job in done)
+def _name_authors(plan: Plan, store: Store) -> str:
+    """Return the attribute of a plan."""
+    done = plan.with_state(DONE)
+    runs = load_runs(store, {job.run_id or "" for job in done}, [USER_TAG], [])
+    users = {run.info.run_id: run.data.tags.get(USER_TAG, UNKNOWN_USER) for run in runs}
+    counts = Counter(users.get(job.run_id, UNKNOWN_USER) for job in done)
     own = provenance.find_user()
-    return {} if {*counts} <= {own} else {YOU if user == own else user: n for user, n in counts.most_common()}
+    if counts.keys() <= {own}:
+        return ""
+    shown = [f"{n_jobs} by {'you' if user == own else tidy_name(user)}" for user, n_jobs in counts.most_common()]
+    return f"{len(done)} of {count_nouns(len(plan.jobs), 'job')} are done: {', '.join(shown)}"
 
 
 def _identify(job: Job, runner: JobRunner) -> Job:

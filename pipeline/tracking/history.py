@@ -27,14 +27,13 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     list_batches,
     read_rows,
 )
-from bakeoff.pipeline.tracking.store import Store, iterate_pages, load_runs, search_runs, tidy_name, write_condition
+from bakeoff.pipeline.tracking.store import Store, iterate_pages, load_runs, search_runs, write_condition
 
 STOPPED_TAG = "stopped"
 """The tag of a run that a study stopped before its last fold; its value contains the fold."""
 FINISHED = "FINISHED"
 IS_FINISHED = f"status = '{FINISHED}'"
-USER_TAG = "mlflow.user"
-FAILURE_TAGS = ("config_hash", "overrides", STOPPED_TAG, USER_TAG, "host")
+FAILURE_TAGS = ("config_hash", "overrides", STOPPED_TAG, "mlflow.user", "host")
 MAX_TIMED_RUNS = 500
 """The number of runs from which durations are estimated."""
 SIZE_KEYS = ("learner", "dataset", PROCESS_TAG, "rows_per_fold", "evaluation.folds", "evaluation.repeats")
@@ -67,12 +66,6 @@ def find_runs_of_jobs(store: Store, hashes: Collection[str], keys: Keys = None, 
         if newest.info.status != FINISHED == run.info.status:
             found[job_hash] = run
     return found
-
-
-def read_users(store: Store, run_ids: Collection[str]) -> dict[str, str]:
-    """Return the user of each run that records one: run id -> name."""
-    runs = load_runs(store, run_ids, [USER_TAG], [])
-    return {str(run.info.run_id): tidy_name(run.data.tags[USER_TAG]) for run in runs if USER_TAG in run.data.tags}
 
 
 def is_running(store: Store, job_hash: str) -> bool:
@@ -154,7 +147,7 @@ def find_failed_jobs(store: Store, sweep: str | None = None) -> list[FailedJob]:
     for run in search_runs(store, query, keys=FAILURE_TAGS, metrics=[]):
         tags = run.data.tags
         if STOPPED_TAG not in tags:
-            author = name_author(tags.get(USER_TAG, ""), tags.get("host", ""))
+            author = name_author(tags.get("mlflow.user", ""), tags.get("host", ""))
             unfinished[tags["config_hash"]] = FailedJob(_read_overrides(run), author)
     finished = find_finished_runs(store, unfinished)
     return [job for job_hash, job in unfinished.items() if job_hash not in finished]

@@ -12,6 +12,8 @@ from command import Bakeoff
 from html_page import Page
 from wheel_data import TARGETS, wheel_frame
 
+from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.inspection.inspect_table import inspect_source
 from bakeoff.pipeline.inspection.profile import (
     MAX_BARS,
@@ -27,6 +29,22 @@ from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles
 from bakeoff.pipeline.stages.dataset.source import Source, make_source
 
 DRAW = np.random.default_rng(0)
+MEASURED = (
+    "id;size;price;colour;day;fixed;${odd}: name;y\n"
+    + "".join(
+        f"K{row:04}x;{row // 2},5 cm;1.{row * 37 % 1000:03},50;{['red', 'blue', '?'][row * 7 % 3]};"
+        f"{row % 28 + 1:02}.02.2024;1;{row % 4};{['yes', 'no'][row % 3 > 0]}\n"
+        for row in range(60)
+    ),
+    ["target=last", "keep=[day]", "na_values=['?']", "positive=yes", "drop=[price]"],
+)
+DECLARED = (
+    "@relation r\n@attribute size {small,medium,large}\n@attribute x real\n@attribute y {b,a}\n@data\n"
+    + "".join(f"{['small', 'large', '?'][row % 3]},{row * 7 % 11}.5,{'ba'[row % 2]}\n" for row in range(30)),
+    ["target=y", "drop=[]"],
+)
+PRICES = ("x,size,y\n" + "".join(f"{row % 9},{'SML'[row % 3]},{row * 1.5} €\n" for row in range(40)), ["target=y"])
+PRICES[1].append("ordered={size: [S,M,L]}")
 
 
 def inspect(name: str, target: str | None = "", **rules: list[str]) -> TableProfile:
@@ -286,3 +304,40 @@ def test_rows_in_the_order_of_a_date_are_suspicious(days: pd.Index, is_order: bo
     assert (line in found) == is_order
     timed = inspect_source(make_source(frame.dropna(), "sales"), Roles("y", time="day"), ColumnRules(), "y")
     assert not any("in the order" in sentence for sentence in timed.suspicions)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [("my.csv", *MEASURED), ("my.arff", *DECLARED), ("my.csv", *PRICES)],
+    ids=["signs, units and columns without use", "declared values", "a regression on ordered values"],
+)
+def test_the_yaml_of_a_file_reads_the_same_rows(bakeoff: Bakeoff, name: str, text: str, words: list[str]) -> None:
+    (bakeoff.folder / name).write_text(text, encoding="utf-8")
+    (bakeoff.folder / "conf" / "dataset").mkdir(parents=True)
+    answer = bakeoff("inspect", name, *words, "to=yaml", "output=conf/dataset/mine.yaml")
+    assert (answer.status, answer.out) == (0, "yaml  conf/dataset/mine.yaml\n"), answer.err
+    quoted = ["dataset=file", f"dataset.path={name}", *(f"dataset.{word}" for word in words)]
+    found, given = (
+        build_object(compose_parts(chosen, ["dataset"])["dataset"], "dataset", [])
+        for chosen in (["dataset=mine"], quoted)
+    )
+    assert (found.digest(), found.target, found.task) == (given.digest(), given.target, given.task)
+    pd.testing.assert_frame_equal(found.X, given.X)
+    guesses = [note for note in found.notes if "assumed" in note or "units" in note or "Left out" in note]
+    assert guesses == []
+
+
+def test_the_yaml_of_a_file_gives_the_reason_of_each_key(bakeoff: Bakeoff) -> None:
+    (bakeoff.folder / "my.csv").write_text(MEASURED[0], encoding="utf-8")
+    out = bakeoff("inspect", "my.csv", *MEASURED[1], "to=yaml").out
+    assert not [*bakeoff.folder.glob("*.html")]
+    for line in (
+        "# 60 rows of my, classification of y.",
+        "separator: semicolon  # The separator is assumed to be a semicolon",
+        "thousands: point  # The comma in columns 'size', 'price' is assumed to be a decimal sign. The point in",
+        "  - size  # numeric: its cells are numbers",
+        "  - id  # identifier: 60 different in 60 cells",
+        "  size: cm  # left out of the numbers",
+        "na_values: ['?']",
+    ):
+        assert f"\n{line}" in f"\n{out}"
