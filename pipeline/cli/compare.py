@@ -28,7 +28,7 @@ EXIT_WORSE = 1
 
 
 def compare_stored_runs(words: Sequence[str]) -> int:
-    """Compare runs, fold by fold on the same splits, and print which configuration is better and how certain that is.
+    """Compare runs or the scores of a file, fold by fold, and print which configuration is better and how certainly.
 
     The command line of a sweep may follow -m: its missing jobs run first, and then all of its jobs are compared.
 
@@ -39,9 +39,9 @@ def compare_stored_runs(words: Sequence[str]) -> int:
     """
     own_words, sweep_words = split_words(words)
     request = read_request("compare", CompareRequest, own_words)
-    if sweep_words is None:
+    if sweep_words is None and request.table is None:
         request.require_one_selection()
-    require_report_output(request.output, request.tracking__uri)
+    require_report_output(request.output, request.tracking__uri, request.table)
     status = 0
     if sweep_words is not None:
         # The output of the sweep goes to standard error, because standard output is reserved for the report.
@@ -87,7 +87,9 @@ def _compare(request: CompareRequest, command: str) -> bool:
     else:
         render = partial(render_report, made.comparison, request.form)
         write_report(make_report(made.comparison), request.form, request.output, render)
-    if request.keep:
+    if made.store is None:
+        print_note("nothing is stored, because the scores of a table belong to no runs")
+    elif request.keep:
         print_note(
             f"kept as run {keep_reports(made, render_report)} of experiment {made.comparison.experiment}{SUFFIX}"
         )
@@ -110,14 +112,14 @@ def _write_diagram(comparison: Comparison, output: Path) -> None:
     print_note(f"the critical-difference diagram is in {output}")
 
 
-def require_report_output(output: Path | None, uri: str | None) -> None:
-    """Reject a file for a report that cannot be written, or that is a part of the store, before any job runs."""
+def require_report_output(output: Path | None, uri: str | None, table: Path | None = None) -> None:
+    """Reject a file for a report that cannot be written, or that is part of the input or store, before any job runs."""
     if output is None:
         return
     from bakeoff.pipeline.tables.output_file import require_output
     from bakeoff.pipeline.tracking.store import list_store_paths
 
-    require_output(output, store=list_store_paths(uri))
+    require_output(output, [] if table is None else [table], list_store_paths(uri))
 
 
 def write_report(report: Report, to: str, output: Path | None, render: Callable[[], str]) -> None:

@@ -117,19 +117,19 @@ def _describe_metric(metric: str, rope: float, example: RunFacts) -> ComparedMet
     is_absolute = not is_time and is_bounded(_get_score(metric), read_metric_entries(params))
     return ComparedMetric(
         name=metric,
-        label=_label_metric(metric.removeprefix(TEST_PREFIX)),
+        label=label_metric(metric.removeprefix(TEST_PREFIX)),
         greater_is_better=is_greater_better(metric, params),
         rope=rope,
         is_rope_relative=not is_absolute,
     )
 
 
-def _label_metric(score: str) -> str:
+def label_metric(score: str) -> str:
     """Return a metric in words.
 
     Examples
     --------
-    >>> _label_metric("time/fit"), _label_metric("balanced_accuracy")
+    >>> label_metric("time/fit"), label_metric("balanced_accuracy")
     ('fit time in seconds', 'balanced accuracy')
     """
     if score.startswith(TIME_PREFIX):

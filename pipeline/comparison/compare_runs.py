@@ -1,8 +1,8 @@
 """Analysis of the selected runs by each metric, with the notes that a reader needs."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 
@@ -40,6 +40,30 @@ MAX_DATASETS_IN_VERDICT = 4
 """Up to this many datasets, the verdict includes one on each dataset if no tests over datasets are possible."""
 
 
+@dataclass(frozen=True)
+class ScoredCells:
+    """Scores to compare, of stored runs or of a table.
+
+    Attributes
+    ----------
+    metrics : tuple of ComparedMetric
+    datasets : tuple of ComparedDataset
+    configurations : sequence of Configuration
+    cells : mapping of CellKey to Cell
+        A cell for each configuration and dataset.
+    selection : str
+        A description of their origin.
+    notes : sequence of str
+    """
+
+    metrics: tuple[ComparedMetric, ...]
+    datasets: tuple[ComparedDataset, ...]
+    configurations: Sequence[Configuration]
+    cells: Mapping[CellKey, Cell]
+    selection: str
+    notes: Sequence[str]
+
+
 def compare_runs(store: Store, selection: Selection, request: SelectionRequest, command: str = "") -> Comparison:
     """Compare selected runs.
 
@@ -63,16 +87,43 @@ def compare_runs(store: Store, selection: Selection, request: SelectionRequest, 
     datasets = tuple(describe_dataset(name, grid, cells, store) for name in grid.datasets)
 
     configurations = [Configuration(name, dict(own)["learner"], dict(own)) for name, own in grid.configurations.items()]
-    chosen = choose_rows(configurations, cells, request.base, request.choice != "none")
+    scored = ScoredCells(metrics, datasets, configurations, cells, selection.description, grid.notes)
+    compared = compare_cells(scored, request, command)
+    return replace(
+        compared,
+        notes=(*compared.notes, *_write_budget_notes(runs)),
+        run_ids=tuple(dict.fromkeys(run.run_id for run in runs)),
+        store=hide_secrets(store.uri),
+        experiment=request.tracking__experiment,
+    )
+
+
+def compare_cells(scored: ScoredCells, request: SelectionRequest, command: str = "") -> Comparison:
+    """Compare scores; the comparison names neither runs nor a store.
+
+    Parameters
+    ----------
+    scored : ScoredCells
+    request : SelectionRequest
+    command : str
+        The command line that requests the comparison.
+
+    Raises
+    ------
+    UserError
+        Fewer than two configurations have scores, or there is no such base.
+    """
+    metrics, datasets, configurations = scored.metrics, scored.datasets, scored.configurations
+    chosen = choose_rows(configurations, scored.cells, request.base, request.choice != "none")
     # Rows are chosen before they are ordered: the best row is the default base, and it must be one that remains.
     rows = _order_rows(_drop_empty_rows(chosen), chosen, datasets, metrics[0])
     settings = _make_settings(request, rows)
     results = tuple(_analyze_metric(metric, datasets, rows, chosen, settings) for metric in metrics)
     row_cells = tuple(chosen.cells[row.name, dataset.name] for row in rows for dataset in datasets)
-    notes = [*grid.notes, *chosen.notes, *_write_cell_notes(row_cells, datasets), *_write_budget_notes(runs)]
+    notes = [*scored.notes, *chosen.notes, *_write_cell_notes(row_cells, datasets)]
     return Comparison(
         question=_write_question(rows, datasets, metrics[0]),
-        selection=selection.description,
+        selection=scored.selection,
         command=hide_secrets(command),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         verdict=_write_verdict(results[0]),
@@ -83,9 +134,6 @@ def compare_runs(store: Store, selection: Selection, request: SelectionRequest, 
         configurations=tuple(rows),
         cells=row_cells,
         results=results,
-        run_ids=tuple(dict.fromkeys(run.run_id for run in runs)),
-        store=hide_secrets(store.uri),
-        experiment=request.tracking__experiment,
     )
 
 
@@ -118,10 +166,10 @@ def _drop_empty_rows(chosen: ChosenRows) -> list[Configuration]:
     chosen.notes += [f"{row.name} has no scores and is left out." for row in chosen.rows if row.name not in full]
     if len(kept) < 2:
         empty = [cell for cell in chosen.cells.values() if cell.reason]
-        reasons = [f"{cell.configuration} on {cell.dataset}: {cell.reason}" for cell in empty[:MAX_REASONS]]
+        reasons = [f"; {cell.configuration} on {cell.dataset}: {cell.reason}" for cell in empty[:MAX_REASONS]]
         found = "only one configuration has" if kept else "no configuration has"
         raise UserError(
-            f"compare: {found} scores in all folds of a dataset, and a comparison needs two; {'; '.join(reasons)}."
+            f"compare: {found} scores in all folds of a dataset, and a comparison needs two{''.join(reasons)}."
         )
     return kept
 
@@ -167,11 +215,11 @@ def _write_cell_notes(cells: Sequence[Cell], datasets: Sequence[ComparedDataset]
     notes = [f"Empty: {cell.configuration} on {cell.dataset}: {cell.reason}." for cell in cells if cell.reason]
     for dataset in datasets:
         sizes = sorted({cell.n_train for cell in cells if cell.dataset == dataset.name and not cell.reason})
-        if len(sizes) > 1:
+        # The numbers of rows may be unknown, and a comparison with NaN is false.
+        if sizes and sizes[0] < sizes[-1]:
             notes.append(
-                f"On {dataset.name}, training parts have {sizes[0]:.0f} to {sizes[-1]:.0f} rows, because "
-                "some configurations reserve validation rows; each pair is corrected by its larger n_test / "
-                "n_train."
+                f"On {dataset.name}, training parts have {sizes[0]:.0f} to {sizes[-1]:.0f} rows, as when some "
+                "configurations reserve validation rows; each pair is corrected by its larger n_test / n_train."
             )
     return notes
 

@@ -4,6 +4,7 @@ All tables, diagrams, pages and files are made from the same `Comparison`, so th
 are None or NaN, never 0, and have a reason.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -112,6 +113,8 @@ class Cell:
     validation : tuple of float
         One score per fold on validation rows that no choice of the run has used (greater is better); empty if a run has
         no such rows.
+    assumed_ratio : float
+        The number of test rows per training row if their numbers are not known; NaN if they are.
     chosen : mapping of str to int
         For a row with members: the number of folds in which each was chosen.
     """
@@ -129,6 +132,12 @@ class Cell:
     n_test: float = float("nan")
     validation: tuple[float, ...] = ()
     chosen: Mapping[str, int] = field(default_factory=dict)
+    assumed_ratio: float = float("nan")
+
+    @property
+    def test_train_ratio(self) -> float:
+        """The number of test rows per training row."""
+        return self.n_test / self.n_train if math.isnan(self.assumed_ratio) else self.assumed_ratio
 
 
 CORRECTED = "corrected"

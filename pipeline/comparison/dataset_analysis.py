@@ -81,7 +81,7 @@ def _find_rope(cells: Sequence[Cell], base: Cell | None, metric: ComparedMetric)
 
 def _get_ratio(first: Cell, second: Cell) -> float:
     """Return the number of test rows per training row of a pair; the larger ratio makes the test more conservative."""
-    return max(first.n_test / first.n_train, second.n_test / second.n_train)
+    return max(first.test_train_ratio, second.test_train_ratio)
 
 
 def find_holm_levels(p_values: Sequence[float], alpha: float) -> np.ndarray:
@@ -129,7 +129,7 @@ def _describe_pair(
 ) -> PairResult:
     """Return the result of a pair; what its folds could show is estimated at the level of Holm's procedure."""
     posterior = compute_posterior(test, rope)
-    n_rows = round(max(first.n_train, second.n_train) + first.n_test)
+    n_rows = max(first.n_train, second.n_train) + first.n_test
     needed = estimate_requirement(test, dataset.folds_per_repeat, n_rows, level, settings.power)
     return PairResult(
         first=first.configuration,

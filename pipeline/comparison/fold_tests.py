@@ -116,7 +116,7 @@ class Requirement:
     rows : int or None
         The approximate number of rows needed to detect the observed difference with the same kind of folds. This
         assumes that the variance of a fold's difference is proportional to 1 / rows at the same ratio, and that the
-        true difference stays the same. None if the observed difference is 0.
+        true difference stays the same. None if the observed difference is 0 or the number of rows is unknown.
     """
 
     smallest_difference: float
@@ -248,7 +248,7 @@ def compute_posterior(test: CorrectedTTest, rope: float = 0.0) -> Posterior:
 
 
 def estimate_requirement(
-    test: CorrectedTTest, folds_per_repeat: int, n_rows: int, alpha: float = 0.05, power: float = 0.8
+    test: CorrectedTTest, folds_per_repeat: int, n_rows: float, alpha: float = 0.05, power: float = 0.8
 ) -> Requirement:
     """Estimate the amount of data required to distinguish two configurations.
 
@@ -258,8 +258,8 @@ def estimate_requirement(
         The test of the observed differences.
     folds_per_repeat : int
         The number k for k folds; 1 for repeated holdout or bootstrap.
-    n_rows : int
-        The number of rows of the dataset.
+    n_rows : float
+        The number of rows of the dataset; NaN if it is unknown.
     alpha : float, default 0.05
     power : float, default 0.8
 
@@ -274,7 +274,7 @@ def estimate_requirement(
     smallest_difference = effect * test.standard_error
     repeats = count_repeats(test, folds_per_repeat, alpha, power)
     rows = None
-    if test.mean != 0:
+    if test.mean != 0 and not math.isnan(n_rows):
         # The standard error has to shrink by this factor, and its square is proportional to 1 / rows.
         factor = smallest_difference / abs(test.mean)
         rows = math.ceil(n_rows * factor**2)

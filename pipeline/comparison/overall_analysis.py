@@ -161,7 +161,8 @@ def compare_costs(
     """Return the mean score and cost of each configuration over the datasets on which all have scores.
 
     If the magnitude of a score depends on the dataset, as for errors in the unit of the target, each score is divided
-    by the base's on the same dataset, unless there is only one dataset.
+    by the base's on the same dataset, unless there is only one dataset. Without any times, as for scores of a table,
+    the result is empty.
 
     Parameters
     ----------
@@ -185,6 +186,8 @@ def compare_costs(
     counted = [[cells[name, result.dataset] for result in complete] for name in names]
     fit = [float(np.mean([cell.fit_seconds for cell in own])) for own in counted]
     predict = [float(np.mean([cell.predict_seconds for cell in own])) for own in counted]
+    if np.isnan(np.add(fit, predict)).all():
+        return ()
     is_efficient = find_pareto_front(np.array(scores), np.add(fit, predict), metric.greater_is_better).tolist()
     n_fits = [sum(cell.n_fits for cell in own) for own in counted]
     return tuple(map(ParetoPoint, names, scores, fit, predict, n_fits, is_efficient))

@@ -4,9 +4,11 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.text.wording import expand_home
 
 FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
 DIAGRAM = "diagram"
@@ -30,8 +32,12 @@ CHOICES = {
     "rows": ("clearest", "all"),
 }
 """Field -> allowed values, the default first."""
-COMMAND_KEYS = ("sweep", "filter", "base", "metrics", "alpha", "rope", "pairs", "marks", "choice", "dataset")
+COMMAND_KEYS = (
+    "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "marks", "choice",
+    "dataset",
+)  # fmt: skip
 """Keys that determine the numbers of a comparison."""
+PARQUET = ".parquet"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +109,9 @@ class SelectionRequest(ExperimentRequest):
 
     def write_command(self) -> str:
         """Return the equivalent command."""
-        given = {key: getattr(self, key) for key in COMMAND_KEYS if getattr(self, key) != getattr(type(self), key)}
-        words = [f"{key}={','.join(value) if key == 'metrics' else value}" for key, value in given.items()]
+        known = [key for key in COMMAND_KEYS if hasattr(self, key)]
+        given = {key: getattr(self, key) for key in known if getattr(self, key) != getattr(type(self), key)}
+        words = [f"{key}={_write_value(value)}" for key, value in given.items()]
         return shlex.join(["bakeoff", "compare", *self.runs, *words, *self.list_store_words()])
 
 
@@ -114,6 +121,13 @@ class CompareRequest(SelectionRequest):
 
     Attributes
     ----------
+    runs : tuple of str
+        Runs given by id, by the first 8 characters of an id, or by the words latest or best; or a CSV or Parquet file
+        with the columns dataset, learner, score, and optionally repeat, fold, n_train and n_test.
+    metric : str
+        The metric of the scores in a file, such as accuracy.
+    greater_is_better : bool or None
+        Whether greater scores in a file are better; by default as for the metric.
     to : str or None
         The format: terminal, csv, json, markdown, latex or html; by default that of the extension of output=.
     output : Path or None
@@ -127,6 +141,8 @@ class CompareRequest(SelectionRequest):
         Packages of yours whose code the jobs after -m may call; a comparison of stored runs calls none.
     """
 
+    metric: str = ""
+    greater_is_better: bool | None = None
     to: str | None = None
     output: Path | None = None
     keep: bool = True
@@ -148,6 +164,32 @@ class CompareRequest(SelectionRequest):
         """The format of the report."""
         of_file = SUFFIXES.get(self.output.suffix, "terminal") if self.output else "terminal"
         return self.to or of_file
+
+    @property
+    def table(self) -> Path | None:
+        """The file with the scores to compare; None if runs are compared.
+
+        Raises
+        ------
+        UserError
+            A file is given with other runs, or a key does not apply.
+        """
+        files = [word for word in self.runs if word.endswith((".csv", PARQUET)) or expand_home(word).is_file()]
+        if files and (len(self.runs) > 1 or self.sweep or self.filter or self.dataset or self.metrics):
+            raise UserError(
+                f"{files[0]} is a table of scores, which is compared alone; leave out other runs and the keys sweep, "
+                "filter, dataset and metrics. metric= names its scores."
+            )
+        if not files and (self.metric or self.greater_is_better is not None):
+            raise UserError("metric= and greater_is_better= describe scores in a file; runs are compared by metrics=.")
+        return expand_home(files[0]) if files else None
+
+
+def _write_value(value: Any) -> str:
+    """Return a value as a word of a command line."""
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def require_choice(key: str, given: str) -> None:

@@ -11,13 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+import pandas as pd
+
 from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.reports import make_report, render_csv, render_json, render_page, write_picture_files
-from bakeoff.pipeline.comparison.request import FORMATS, SelectionRequest
+from bakeoff.pipeline.comparison.request import FORMATS, CompareRequest, SelectionRequest
+from bakeoff.pipeline.comparison.scores_table import compare_scores, read_scores
 from bakeoff.pipeline.comparison.selection import Selection
-from bakeoff.pipeline.errors import StoreError
+from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.tables.report import EXTENSIONS, TEXT_FORMATS, Report
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import names, provenance, run_content
@@ -124,30 +127,38 @@ class MadeComparison:
     Attributes
     ----------
     comparison : Comparison
-    store : Store
+    store : Store or None
+        None for the scores of a table.
     run_names : mapping of str to str
         Run id -> name, for the compared runs.
     """
 
     comparison: Comparison
-    store: Store
-    run_names: Mapping[str, str]
+    store: Store | None = None
+    run_names: Mapping[str, str] = field(default_factory=dict)
 
 
-def make_comparison(request: SelectionRequest, command: str = "") -> MadeComparison:
-    """Select runs and compare them.
+def make_comparison(request: CompareRequest, command: str = "", frame: pd.DataFrame | None = None) -> MadeComparison:
+    """Select runs and compare them, or compare the scores of a file.
 
     Parameters
     ----------
-    request : SelectionRequest
+    request : CompareRequest
     command : str
         The command line; derived from the request by default.
+    frame : DataFrame, optional
+        The content of the table that the request names; by default that file is read.
 
     Raises
     ------
     UserError
-        The runs cannot be compared.
+        The runs or the scores cannot be compared.
     """
+    command = command or request.write_command()
+    file = request.table
+    if file is not None:
+        scores, name = (read_scores(file), file.name) if frame is None else (frame, "the table")
+        return MadeComparison(compare_scores(scores, name, request, command))
     request.require_one_selection()
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     return compare_selection(store, select_runs(store, request), request, command)
@@ -169,7 +180,7 @@ def compare_selection(
     base_run = _find_base_run(store, request.base, selection)
     if base_run is not None:
         selection = select.add_base_run(store, selection, base_run)
-    comparison = compare_runs(store, selection, request, command or request.write_command())
+    comparison = compare_runs(store, selection, request, command)
     run_names = {each.run.run_id: each.run.name for each in selection.facts if each.run.run_id in comparison.run_ids}
     return MadeComparison(comparison, store, run_names)
 
@@ -185,10 +196,16 @@ def keep_reports(made: MadeComparison, render: Callable[[Comparison, str], str])
     Parameters
     ----------
     made : MadeComparison
-        A comparison with predictions.
     render : callable
         Returns the report of a comparison in a format.
+
+    Raises
+    ------
+    UserError
+        The scores are those of a table, so there is no store.
     """
+    if made.store is None:
+        raise UserError("a comparison of a table is not stored, because it has no runs; leave out keep=True.")
     comparison = made.comparison
     record = ReportRecord(
         kind=KIND,

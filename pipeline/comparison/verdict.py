@@ -88,7 +88,7 @@ def write_dataset_verdict(
         best = summaries[0]
         return (
             f"{best.configuration} has the best {metric.label} ({format_score(best.mean)}), but a single split "
-            "does not show whether the difference is significant; use evaluation=repeated_kfold for more scores.",
+            "does not show whether the difference is significant; more folds would, as of evaluation=repeated_kfold.",
         )
     tests = {frozenset((pair.first, pair.second)): (pair.is_told_apart, pair.p_holm) for pair in pairs}
     standing = Standing(tuple(summary.configuration for summary in summaries), tests)
@@ -222,11 +222,13 @@ def _write_requirement(pair: PairResult, settings: Settings) -> str:
     power = f"These folds could show a difference of about {format_score(pair.detectable)}"
     if not pair.difference:
         return f"{power}; the means of {names} are equal."
-    rows = f"about {count_nouns(pair.rows_needed, 'row')}" if pair.rows_needed is not None else "no number of rows"
+    # The number of rows of a dataset is unknown if a table of scores does not contain it.
+    rows = "" if pair.rows_needed is None else f"about {count_nouns(pair.rows_needed, 'row')}"
     if pair.repeats_needed is None:
-        cure = f"no number of repeats would show this, but {rows} would"
+        cure = f"no number of repeats would show this, but {rows or 'only more rows'} would"
     else:
-        cure = f"this would need {count_nouns(pair.repeats_needed, 'repeat')} of the folds or {rows}"
+        repeats = f"{count_nouns(pair.repeats_needed, 'repeat')} of the folds"
+        cure = f"this would need {' or '.join(filter(None, (repeats, rows)))}"
     observed = format_score(abs(pair.difference))
     return f"{power} (power {settings.power:g}); {names} differ by {observed}: {cure}."
 

@@ -20,18 +20,20 @@ from bakeoff.pipeline.python.sweep import SweepResult, find_store, list_run_ids
 
 
 def compare(
-    *runs: str | RunResult | SweepResult,
+    *runs: str | RunResult | SweepResult | pd.DataFrame,
     base: str | RunResult = "",
     metrics: Sequence[str] = (),
     keep: bool = False,
     **keys: Any,
 ) -> ComparisonResult:
-    """Compare stored runs, paired fold by fold on the same splits.
+    """Compare stored runs, paired fold by fold on the same splits, or the scores of a table.
 
     Parameters
     ----------
-    *runs : str, RunResult or SweepResult
-        One sweep, or runs given as results, ids or at least the first 8 characters of ids, ``latest`` or ``best``.
+    *runs : str, RunResult, SweepResult or DataFrame
+        One sweep, or runs given as results, ids or at least the first 8 characters of ids, ``latest`` or ``best``; or
+        one table, or the path of a CSV or Parquet file, with the columns dataset, learner, score, and optionally
+        repeat, fold, n_train and n_test, whose scores may come from any program.
     base : str or RunResult
         The configuration, learner, run or registered model to compare the others against; by default the best.
     metrics : sequence of str
@@ -42,7 +44,8 @@ def compare(
     **keys
         Further keys of the command: ``sweep``, ``filter``, ``alpha``, ``rope``, ``pairs``, ``marks``, ``choice``,
         ``dataset``, ``tracking__uri`` and ``tracking__experiment``. The store defaults to that of the results, or else
-        to that of `run`.
+        to that of `run`. For a table, ``metric`` is the name of its scores, and ``greater_is_better`` their direction,
+        which is required if the metric is not a known one.
 
     Returns
     -------
@@ -51,20 +54,30 @@ def compare(
     Raises
     ------
     UserError
-        The runs cannot be compared.
+        The runs or the scores cannot be compared.
+
+    Examples
+    --------
+    >>> scores = {"dataset": ["iris", "iris", "wine", "wine"], "learner": ["knn", "svm"] * 2, "score": [3, 1, 2, 1]}
+    >>> compare(pd.DataFrame(scores), greater_is_better=False).table.loc["svm"].to_dict()
+    {'iris': 1.0, 'wine': 1.0}
     """
-    if len(runs) == 1 and isinstance(runs[0], SweepResult) and runs[0].tracking:
-        keys["sweep"] = runs[0].name
+    first, *others = runs or ("",)
+    frame = None if others or not isinstance(first, pd.DataFrame) else first
+    # The command of the report names the file that would hold the table.
+    results: Sequence[Any] = runs if frame is None else ("frame.parquet",)
+    if len(results) == 1 and isinstance(results[0], SweepResult) and results[0].tracking:
+        keys["sweep"] = results[0].name
     else:
-        keys["runs"] = tuple(run_id for each in runs for run_id in list_run_ids(each))
+        keys["runs"] = tuple(run_id for each in results for run_id in list_run_ids(each))
     request = CompareRequest(
         base=list_run_ids(base)[0],
         metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics) or None,
         keep=keep,
-        **find_store(runs, keys),
+        **find_store(results, keys),
     )
     with own_process_state():
-        made = make_comparison(request)
+        made = make_comparison(request, frame=frame)
         return ComparisonResult(made, keep_reports(made, render_report) if request.keep else None)
 
 

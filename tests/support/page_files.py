@@ -109,7 +109,19 @@ def _write_halves(rows: pd.DataFrame, folder: Path) -> None:
     rows[1::2].to_csv(folder / "test.csv", index=False)
 
 
+def write_scores(folder: Path) -> None:
+    """Write scores of learners on folds as scores.csv."""
+    rows = [
+        (d, m, f, 0.8 + 0.01 * (f * 3 % 7) - 0.1 * (m == "svm"))
+        for d in "ab"
+        for m in ("knn", "svm")
+        for f in range(10)
+    ]
+    pd.DataFrame(rows, columns=["dataset", "learner", "fold", "score"]).to_csv(folder / "scores.csv", index=False)
+
+
 WRITERS: Mapping[str, Callable[[Path], None]] = {
+    "docs/comparison.md": write_scores,
     "docs/data.md": write_every_format,
     "docs/evaluation.md": write_measured_rows,
     "docs/inspect.md": write_inspected_files,

@@ -1,0 +1,193 @@
+"""Scores that any program has computed, read from a table as the cells of a comparison.
+
+The table has a row for each fold, with the columns dataset, learner and score, and optionally repeat, fold, n_train and
+n_test. A row with an empty score, or no row at all for a learner on a dataset, is an empty cell. Rows that cannot be
+paired between learners are rejected, because the tests on a dataset compare learners fold by fold.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bakeoff.pipeline.comparison.cells import label_metric
+from bakeoff.pipeline.comparison.compare_runs import ScoredCells, compare_cells
+from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Comparison, Configuration
+from bakeoff.pipeline.comparison.request import PARQUET, CompareRequest
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.stages.scoring import CLASSIFICATION, REGRESSION, is_bounded, is_greater_better
+from bakeoff.pipeline.text.wording import count_nouns, join_words, name_first
+from bakeoff.pipeline.tracking.store import tidy_name
+
+SCORE = "score"
+REQUIRED = ("dataset", "learner", SCORE)
+FOLDS = ("repeat", "fold")
+SIZES = ("n_train", "n_test")
+ROW = "row"
+"""A column with the number of each row, for messages."""
+
+
+def read_scores(file: Path) -> pd.DataFrame:
+    """Read a file with scores: Parquet by its extension, otherwise CSV with commas and decimal points.
+
+    Raises
+    ------
+    UserError
+        The file cannot be read.
+    """
+    try:
+        if file.suffix == PARQUET:
+            return pd.read_parquet(file)
+        # Numbers are parsed later, so that a text among them is rejected with its row.
+        return pd.read_csv(file, dtype=str, skipinitialspace=True, na_values="?")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file} cannot be read as CSV or Parquet: {error}") from error
+
+
+def compare_scores(given: pd.DataFrame, name: str, request: CompareRequest, command: str = "") -> Comparison:
+    """Compare the learners of a table.
+
+    Parameters
+    ----------
+    given : DataFrame
+        The columns of the module's description, and others, which are ignored.
+    name : str
+        The name of the table, for messages.
+    request : CompareRequest
+    command : str
+        The command that requests the comparison.
+
+    Raises
+    ------
+    UserError
+        The table is invalid, or the direction of the scores is unknown.
+    """
+    frame = _tidy_table(given, name)
+    folds = [column for column in FOLDS if column in frame]
+    repeated = frame.duplicated(["dataset", "learner", *folds])
+    cure = f"remove it, or number the scores of each learner by the columns {join_words(FOLDS)}"
+    _reject(repeated, frame["learner"], name, f"an earlier row has the same dataset, learner and fold; {cure}")
+    metric = _describe_metric(request, frame[SCORE])
+    learners = list(frame["learner"].unique())
+    cells: list[Cell] = []
+    datasets = []
+    for dataset, rows in frame.groupby("dataset", sort=False):
+        n_repeats = rows["repeat"].nunique() if "repeat" in folds else 1
+        table = rows.pivot(index=folds or "dataset", columns="learner")
+        size = max(len(table) // n_repeats, 1)
+        cells += _make_cells(table, learners, str(dataset), metric.name, size, name)
+        datasets.append(ComparedDataset(str(dataset), "", "", len(table), size, (), 0))
+    others = [column for column in map(str, given) if column.strip().lower() not in frame]
+    notes = [f"Ignored: the columns {name_first(others)}."] if others else []
+    scored = ScoredCells(
+        metrics=(metric,),
+        datasets=tuple(datasets),
+        configurations=[Configuration(learner, learner) for learner in learners],
+        cells={(cell.configuration, cell.dataset): cell for cell in cells},
+        selection=f"{count_nouns(len(frame), 'score')} of {name}",
+        notes=[*notes, *_write_fold_notes(datasets, frame)],
+    )
+    return compare_cells(scored, request, command)
+
+
+def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the known columns of a table, with numbers as floats; reject invalid cells with their row."""
+    frame = given.rename(columns=lambda column: str(column).strip().lower()).reset_index(drop=True)
+    sizes = SIZES if {*SIZES} & {*frame} else ()
+    absent = [column for column in (*REQUIRED, *sizes) if column not in frame]
+    if absent or frame.empty:
+        raise UserError(
+            f"{name} has {len(frame)} rows and the columns {name_first(map(str, given))}; a table of scores has a row "
+            f"for each fold and the columns {', '.join(REQUIRED)}, optionally {', '.join(FOLDS)} and both "
+            f"{join_words(SIZES)}, separated by commas; rename its columns."
+        )
+    tidy = pd.DataFrame({ROW: frame.index + 1})
+    for column in ("dataset", "learner", *(each for each in FOLDS if each in frame)):
+        _reject(frame[column].isna(), frame[column], name, "a name or a number is missing")
+        tidy[column] = frame[column].astype(str).str.strip().map(tidy_name)
+    for column in (SCORE, *sizes):
+        tidy[column] = pd.to_numeric(frame[column], errors="coerce").astype(float)
+        is_text = tidy[column].isna() & frame[column].notna()
+        _reject(is_text, frame[column], name, "not a number; write it as 0.85, or leave a missing score empty")
+        _reject(np.isinf(tidy[column]), frame[column], name, "infinite; leave a score that is not defined empty")
+    for column in sizes:
+        _reject(~(tidy[column] > 0), frame[column], name, f"not a number of rows; remove {join_words(SIZES)}")
+    return tidy
+
+
+def _reject(is_wrong: pd.Series, cells: pd.Series, name: str, problem: str) -> None:
+    """Raise UserError with the first wrong cell of a column and its row."""
+    if is_wrong.any():
+        row = int(is_wrong.to_numpy().argmax())
+        raise UserError(f"row {row + 1} of {name}: {cells.name}={cells[row]}: {problem}.")
+
+
+def _describe_metric(request: CompareRequest, scores: pd.Series) -> ComparedMetric:
+    """Return the metric of a table; reject an unknown direction."""
+    name, given = request.metric, request.greater_is_better
+    try:
+        known = is_greater_better(name)
+    except KeyError:
+        known = None
+    if known is None and given is None:
+        hint = did_you_mean(name, [*CLASSIFICATION, *REGRESSION]) if name else "Give metric=NAME, such as accuracy."
+        raise UserError(
+            f"metric={name} does not tell whether greater scores are better. {hint} For scores without a known metric, "
+            "give greater_is_better=true or false."
+        )
+    if None not in (known, given) and known != given:
+        raise UserError(f"greater_is_better={str(given).lower()} contradicts metric={name}; leave one of them out.")
+    # Scores in percent are not on the scale of the metric.
+    is_on_scale = known is not None and is_bounded(name) and not scores.abs().max() > 1
+    is_greater = bool(known if given is None else given)
+    return ComparedMetric(name or SCORE, label_metric(name or SCORE), is_greater, request.rope, not is_on_scale)
+
+
+def _make_cells(
+    table: pd.DataFrame, learners: Sequence[str], dataset: str, metric: str, folds_per_repeat: int, name: str
+) -> Iterator[Cell]:
+    """Yield the cell of each learner on a dataset, from a table with a row per fold; reject a fold that some lack."""
+    is_absent = table[ROW].isna()  # (J, k)
+    if is_absent.to_numpy().any():
+        fold = is_absent.to_numpy().any(axis=1).argmax()
+        learner = table[ROW].columns[is_absent.to_numpy()[fold].argmax()]
+        raise UserError(
+            f"row {table[ROW].iloc[fold].min():.0f} of {name}: {learner} has no row for this fold of {dataset}, and "
+            "scores are paired fold by fold; add the row, with an empty score if there is none."
+        )
+    for learner in learners:
+        if learner not in table[ROW]:
+            yield Cell(learner, dataset, reason="no row")
+            continue
+        own = table.xs(learner, axis=1, level="learner")
+        missing = own[ROW][own[SCORE].isna()]
+        if len(missing):
+            yield Cell(learner, dataset, reason=f"no score: row {name_first(map(str, missing))}")
+            continue
+        sizes = [float(own[column].mean()) if column in own else math.nan for column in SIZES]
+        assumed = 1 / (folds_per_repeat - 1) if folds_per_repeat > 1 and SIZES[0] not in own else math.nan
+        scores = {metric: tuple(own[SCORE])}
+        yield Cell(learner, dataset, scores, n_train=sizes[0], n_test=sizes[1], assumed_ratio=assumed)
+
+
+def _write_fold_notes(datasets: Sequence[ComparedDataset], frame: pd.DataFrame) -> list[str]:
+    """Return notes on datasets without tests, and on the ratio of the corrected tests; reject an unknown ratio."""
+    single = [dataset.name for dataset in datasets if dataset.n_folds == 1]
+    tested = [dataset for dataset in datasets if dataset.n_folds > 1]
+    notes = []
+    if single:
+        notes.append(
+            f"Each learner has one score on {name_first(single)}, which allows rank tests over datasets alone: a test "
+            "or an interval on a dataset needs a row for each fold."
+        )
+    if tested and SIZES[0] not in frame:
+        sizes = {dataset.folds_per_repeat for dataset in tested}
+        if 1 in sizes:
+            raise UserError(f"repeats without folds are tested with the columns {join_words(SIZES)}; add both.")
+        notes.append(
+            f"The table has no columns {join_words(SIZES)}, so the tests assume n_test / n_train = 1/(k - 1), as for "
+            f"k folds that contain each row once (k = {join_words(map(str, sorted(sizes)))})."
+        )
+    return notes
