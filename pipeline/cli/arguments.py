@@ -168,6 +168,7 @@ VERBS: Mapping[str, Verb] = {
     "init": Verb("cli.parts.start_project", "parts.project.ProjectRequest"),
     "inspect": Verb("cli.parts.inspect_data", "inspection.request.InspectRequest"),
     "list": Verb("cli.listing.list_items", "config.requests.ListRequest", "or GROUP=OPTION"),
+    "paper": Verb("cli.paper.write_study", "paper.request.PaperRequest"),
     "plan": Verb("cli.run.plan_sweep", words="KEY=VALUE,VALUE ..., as in a sweep, with or without -m"),
     "predict": Verb("cli.models.predict_rows", "serving.request.PredictRequest"),
     "replay": Verb("cli.stored_runs.replay_stored_runs", "replay.request.ReplayRequest"),
@@ -176,6 +177,7 @@ VERBS: Mapping[str, Verb] = {
     "serve": Verb("cli.models.serve_model", "serving.request.ServeRequest"),
     "ship": Verb("cli.models.ship_model", "serving.request.ShipRequest"),
     "ui": Verb("cli.stored_runs.serve_ui", "tracking.views.PagesRequest"),
+    "verify": Verb("cli.paper.verify_study", "paper.request.VerifyRequest"),
     "work": Verb("cli.work.work_by_hand", "work.request.WorkRequest"),
 }
 

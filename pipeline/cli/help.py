@@ -15,6 +15,8 @@ bakeoff plan -m [KEY=VALUE ...]  show the jobs of a sweep and their problems, wi
 bakeoff compare sweep=latest     report which configuration is better, and how certain that is
 bakeoff diff A B                 show what changed between two runs, and how much each change mattered
 bakeoff ablate RUN               show which options of a run matter
+bakeoff paper sweep=NAME         write tables, figures and text of a study, and a capsule that others can verify
+bakeoff verify CAPSULE           run the jobs of a capsule again, and compare every score
 bakeoff rerun --failed           run failed jobs again
 bakeoff list [GROUP ...]         list options, and the runs and models of a store
 bakeoff inspect FILE             show the kind of each column of a file, and suspicions

@@ -2,7 +2,7 @@
 
 import glob
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -69,20 +69,51 @@ def restore_config(
     spec = read_stored_config(store, run_id)
     source = _find_source(store.client.get_run(run_id))
     node = spec["dataset"]
-    data = _move_data(node, folder) if folder and "path" in node else _find_data(node, run_id, source, path)
+    if folder and "path" in node:
+        data = move_data(node, expand_home(folder), f"dataset.folder={folder}")
+    else:
+        data = _find_data(node, run_id, source, path)
     return {**spec, "trust": list(trust), "dataset": data}
 
 
-def _move_data(node: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    """Return the configuration of a dataset whose files are now in a folder, under their former names."""
-    moved = dict(node)
-    for key in PATH_KEYS:
-        files = [str(expand_home(folder) / Path(each).name) for each in _list_paths(node.get(key))]
-        if missing := [file for file in files if not _has_file(file)]:
-            raise UserError(f"dataset.folder={folder} does not contain {Path(missing[0]).name}, a file of the run.")
-        if files:
-            moved[key] = files if len(files) > 1 else files[0]
+def move_data(node: Mapping[str, Any], folder: Path, place: str) -> dict[str, Any]:
+    """Return the configuration of a dataset whose files are now in a folder, under their former names.
+
+    Parameters
+    ----------
+    node : mapping
+    folder : Path
+    place : str
+        The folder in the words of the user, for messages.
+
+    Raises
+    ------
+    UserError
+        A file is missing.
+    """
+    moved = rename_files(node, folder)
+    if missing := [file for file in list_files(moved) if not _has_file(file)]:
+        raise UserError(f"{place} does not contain {Path(missing[0]).name}, a file of the run.")
     return moved
+
+
+def rename_files(node: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the configuration of a dataset with its files in a folder, under their former names."""
+    return _replace_paths(node, lambda path: folder / Path(path).name)
+
+
+def list_files(node: Mapping[str, Any]) -> list[str]:
+    """Return the paths of the files of a dataset, which may be patterns."""
+    return [path for key in PATH_KEYS for path in _list_paths(node.get(key))]
+
+
+def _replace_paths(node: Mapping[str, Any], replace: Callable[[str], Path]) -> dict[str, Any]:
+    replaced = dict(node)
+    for key in PATH_KEYS:
+        paths = [str(replace(path)) for path in _list_paths(node.get(key))]
+        if paths:
+            replaced[key] = paths if len(paths) > 1 else paths[0]
+    return replaced
 
 
 def _parse_config(text: str, run_id: str) -> dict[str, Any]:
@@ -111,7 +142,7 @@ def _find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | No
     anchored = _anchor_paths(node, source)
     candidates = [anchored, dict(node)] if path is None else [{**anchored, "path": path}]
     for candidate in candidates:
-        if path is not None or all(_has_file(each) for key in PATH_KEYS for each in _list_paths(candidate.get(key))):
+        if path is not None or all(map(_has_file, list_files(candidate))):
             return candidate
     raise UserError(
         f"the data of run {run_id} are missing: {source or node['path']!r} is not a file; set its current location "
@@ -130,11 +161,7 @@ def _anchor_paths(node: Mapping[str, Any], source: str) -> dict[str, Any]:
     if not source or find_references(first) or n_parts > len(file.parents):
         return dict(node)
     folder = file.parents[n_parts - 1]
-    anchored = dict(node)
-    for key in PATH_KEYS:
-        paths = [str(folder / expand_home(each)) for each in _list_paths(node.get(key))]
-        if paths:
-            anchored[key] = paths if len(paths) > 1 else paths[0]
+    anchored = _replace_paths(node, lambda path: folder / expand_home(path))
     is_one_file = not others and file.name == Path(first).name
     return {**anchored, "path": str(file)} if is_one_file else anchored
 

@@ -1,0 +1,182 @@
+"""The content of a capsule, from the store: jobs, data, scores, code, and what a paper shows of them."""
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bakeoff.pipeline.comparison.comparison import Comparison
+from bakeoff.pipeline.comparison.run_facts import RUN_KEY, TARGET_KEY, RunFacts
+from bakeoff.pipeline.comparison.stored_comparison import compare_selection, select_runs
+from bakeoff.pipeline.config.targets import walk
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment.builder import PartCache
+from bakeoff.pipeline.identity.source_code import get_package
+from bakeoff.pipeline.identity.user_modules import get_finder
+from bakeoff.pipeline.model.estimator_file import list_own_code
+from bakeoff.pipeline.paper import capsule
+from bakeoff.pipeline.paper.figures import list_figures
+from bakeoff.pipeline.paper.request import PaperRequest
+from bakeoff.pipeline.paper.scores import read_scores
+from bakeoff.pipeline.paper.study import DATA_FOLDER, write_study
+from bakeoff.pipeline.paper.tables import TableStyle, hide_folders, write_tables
+from bakeoff.pipeline.tracking.provenance import pin_versions
+from bakeoff.pipeline.tracking.store import open_store
+from bakeoff.pipeline.tracking.stored_config import list_files, restore_config
+from bakeoff.pipeline.tracking.stored_runs import StoredRun
+
+SETTING_KEYS = ("base", "metrics", "alpha", "rope", "pairs", "marks", "choice")
+"""Keys that determine the numbers of a comparison of the same runs."""
+STYLE_KEYS = ("decimals", "percent", "std")
+ENVIRONMENT_TAGS = ("versions", "blas", "threads")
+"""The tags of a run that may explain other scores."""
+README = """\
+# {question}
+
+{n_jobs} jobs with {n_scores} scores. Two commands repeat them in an empty folder, and compare every score and table:
+
+```sh
+pip install -r requirements.txt
+bakeoff verify {name}{words}
+```
+
+`scores.parquet` has a row for each job, metric and fold; `study.yaml` has all settings of each job; `manifest.json` has
+the SHA-256 of each file.
+"""
+
+Jobs = Sequence[tuple[RunFacts, Mapping[str, Any]]]
+"""Jobs with their settled configurations, which are empty for jobs that cannot run again."""
+
+
+def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
+    """Return the files of the capsule of a study, and the facts for its manifest.
+
+    Parameters
+    ----------
+    request : PaperRequest
+
+    Raises
+    ------
+    UserError
+        The runs cannot be compared or repeated, data are missing or have changed, or code needs trust.
+    """
+    request.require_one_selection()
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
+    selection = select_runs(store, request)
+    comparison = compare_selection(store, selection, request).comparison
+    if any(RUN_KEY in row.params for row in comparison.configurations):
+        raise UserError("the rows are named by ids of runs, which no other store has; select the runs by sweep=NAME.")
+    jobs = [
+        (facts, restore_config(store, facts.run.run_id, request.trust) if facts.configuration else {})
+        for facts in selection.facts
+    ]
+    runs = {number: facts.run for number, (facts, _) in enumerate(jobs) if facts.run.is_finished}
+    scores = read_scores(store, runs)
+    style = {key: getattr(request, key) for key in STYLE_KEYS}
+    data = _find_data(jobs)
+    get_finder().trust(request.trust)
+    code = list_own_code(_list_packages(jobs))
+    *_, newest = sorted(runs.values(), key=lambda run: run.started)
+    words = f" trust=[{','.join(request.trust)}]" * bool(code) + " data=FOLDER" * (bool(data) > request.data)
+    texts = {
+        capsule.STUDY: write_study(jobs),
+        capsule.DATA: _describe_data(jobs),
+        capsule.REQUIREMENTS: _write_requirements(newest, _list_packages(jobs)),
+        "README.md": README.format(
+            question=comparison.question, n_jobs=len(jobs), n_scores=len(scores), name=request.output.name, words=words
+        ),
+    }
+    files = {
+        **write_texts(comparison, list(runs.values()), style),
+        **{name: text.encode() for name, text in texts.items()},
+        capsule.SCORES: _write_scores(scores, jobs),
+        **{f"code/{name}": file.read_bytes() for name, file in code.items()},
+        **({f"{DATA_FOLDER}/{name}": file.read_bytes() for name, file in data.items()} if request.data else {}),
+    }
+    facts = {
+        "comparison": {key: getattr(request, key) for key in SETTING_KEYS},
+        "style": style,
+        "environment": {tag: newest.tags[tag] for tag in ENVIRONMENT_TAGS},
+    }
+    return files, facts
+
+
+def write_texts(comparison: Comparison, runs: Sequence[StoredRun], style: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return what a paper shows of a comparison: the tables, the methods, the references and the figures."""
+    return {
+        capsule.TABLES: write_tables(comparison, TableStyle(**style)).encode(),
+        "methods.tex": b"",
+        "references.bib": b"",
+        **{f"figures/{name}": content for name, content in list_figures(comparison).items()},
+    }
+
+
+def _list_packages(jobs: Jobs) -> list[str]:
+    """Return the packages whose classes and functions the jobs name."""
+    targets = [str(value) for _, spec in jobs for path, value in walk(spec) if path and path[-1] == TARGET_KEY]
+    return sorted(set(map(get_package, targets)))
+
+
+def _write_requirements(run: StoredRun, packages: Sequence[str]) -> str:
+    """Return the versions of a run, and those of further packages that are installed."""
+    versions = json.loads(run.tags["versions"])
+    python = versions.pop("python")
+    pinned = {*pin_versions(*packages), *(f"{name}=={version}" for name, version in versions.items())}
+    return "\n".join([f"# Python {python}", *sorted(pinned), ""])
+
+
+def _find_data(jobs: Jobs) -> dict[str, Path]:
+    """Return the files of the datasets by name."""
+    found: dict[str, Path] = {}
+    for path in dict.fromkeys(path for _, spec in jobs if spec for path in list_files(spec["dataset"])):
+        for file in [Path(path)] if Path(path).is_file() else map(Path, glob(path, recursive=True)):
+            if found.setdefault(file.name, file) != file:
+                raise UserError(
+                    f"{found[file.name]} and {file} have one name, and a capsule has one folder; rename one."
+                )
+    return dict(sorted(found.items()))
+
+
+def _describe_data(jobs: Jobs) -> str:
+    """Return the names, sizes, digests and sources of the datasets as CSV.
+
+    Raises
+    ------
+    UserError
+        Rows have changed since a run.
+    """
+    resources = PartCache()
+    rows = {}
+    for facts, spec in jobs:
+        if not spec:
+            continue
+        dataset = resources.get_dataset(spec)
+        if dataset.digest() != facts.digest:
+            raise UserError(
+                f"the rows of dataset {dataset.name} have changed since run {facts.short_id}; restore them, or run the "
+                "study again."
+            )
+        files = [Path(path).name for path in list_files(spec["dataset"])]
+        rows[facts.digest] = {
+            "dataset": dataset.name,
+            "rows": len(dataset.X),
+            "columns": dataset.X.shape[1],
+            "classes": len(dataset.classes) if dataset.is_classification else None,
+            "digest": facts.digest,
+            "source": " ".join(files) or ("a database" if "url" in spec["dataset"] else dataset.source),
+        }
+    return str(pd.DataFrame(rows.values()).astype({"classes": "Int64"}).to_csv(index=False))
+
+
+def _write_scores(scores: pd.DataFrame, jobs: Jobs) -> bytes:
+    """Return scores as Parquet, with a row without a score, but with the reason, for each job that has none."""
+    names = pd.DataFrame(
+        {"learner": facts.learner, "dataset": facts.dataset, "reason": hide_folders(facts.reason)} for facts, _ in jobs
+    )
+    content = io.BytesIO()
+    names.rename_axis("job").reset_index().merge(scores, how="left").to_parquet(content, index=False)
+    return content.getvalue()
