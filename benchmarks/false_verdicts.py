@@ -20,6 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before NumPy is imported
 
+from benchmarks.stops import tabulate_stops
 from benchmarks.tables import DOCS, machine, replace_part
 from benchmarks.verdicts import (
     EVALUATIONS,
@@ -46,6 +47,9 @@ COLOURS = {"uncorrected t": "#D55E00", "corrected t": "#0072B2", "Bayesian, rope
 def main(words: Sequence[str] | None = None) -> None:
     """Measure all rates, print the tables, and write them into docs/statistics.md."""
     asked = _parse_arguments(words)
+    if asked.stops:
+        _publish({"stops": tabulate_stops(asked.comparisons, asked.seed)}, asked.docs)
+        return
     measured = _measure_single_datasets(asked.comparisons, asked.seed)
     families = measure_families(asked.comparisons, asked.seed)
     leads = measure_leads(asked.comparisons, asked.seed)
@@ -60,13 +64,19 @@ def main(words: Sequence[str] | None = None) -> None:
         "leads": format_leads(leads),
         "families": format_rates(["test of 10 pairs", "any false verdict"], families),
         "datasets": format_datasets(equal, unequal),
+        "stops": tabulate_stops(asked.comparisons, asked.seed),
     }
-    for name, text in parts.items():
-        print(f"\n{name}\n\n{text}", flush=True)
-        if asked.docs:
-            replace_part(name, text, PAGE)
+    _publish(parts, asked.docs)
     if asked.docs:
         draw_false_verdicts(measured, PICTURE)
+
+
+def _publish(parts: Mapping[str, str], writes_docs: bool) -> None:
+    """Print the tables, and write them into docs/statistics.md if requested."""
+    for name, text in parts.items():
+        print(f"\n{name}\n\n{text}", flush=True)
+        if writes_docs:
+            replace_part(name, text, PAGE)
 
 
 def format_single_datasets(measured: Iterable[Measured], kind: str) -> str:
@@ -182,6 +192,7 @@ def _parse_arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--comparisons", type=int, default=1000, help="simulated comparisons of each kind")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--docs", action="store_true", help="write docs/statistics.md and its picture")
+    parser.add_argument("--stops", action="store_true", help="measure pairs that stop early only")
     return parser.parse_args(words)
 
 

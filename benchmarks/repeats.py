@@ -4,9 +4,9 @@
     nice python benchmarks/repeats.py --keel keel --docs       also writes the table of docs/statistics.md
 
 The datasets are bakeoff's small ones, and the small files of KEEL, which examples/study/README.md downloads. Six fast
-learners are scored once on 10 × 10 folds. The first r repeats of these folds are r × 10 folds, so the verdicts differ in
-the number of folds only. A verdict is that of `bakeoff compare`: the corrected t-test at alpha = .05 with Holm's
-correction over the pairs of a dataset.
+learners are scored once on 10 × 10 folds. The first r repeats of these folds are r × 10 folds, so that the verdicts
+differ in the number of folds only. A verdict is that of `bakeoff compare`: the corrected t-test at alpha = .05 with
+Holm's correction over the pairs of a dataset.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import numpy as np
 
 from bakeoff.pipeline.comparison.fold_tests import compute_corrected_t_test, subtract_scores
+from bakeoff.pipeline.comparison.stopping import TOLD_APART, StopRule
 from bakeoff.pipeline.model.row_report import adjust_by_holm
 from benchmarks.tables import DOCS, machine, replace_part
 
 PAGE = DOCS.with_name("statistics.md")
 ALPHA = 0.05
+ROPE = 0.01
 FOLDS = 10
 REPEATS = 10
 FEWER = (1, 2, 3, 5)
@@ -92,28 +94,49 @@ def judge_pairs(scores: dict[str, list[float]], repeats: int) -> list[int]:
     return [int(np.sign(test.mean)) if p <= ALPHA else 0 for test, p in zip(tests, p_holm, strict=True)]
 
 
+def stop_pairs(scores: dict[str, list[float]]) -> tuple[list[int], int]:
+    """Return the verdict on each pair of a dataset with ``until=sure``, and the number of folds that it needs."""
+    pairs = list(combinations(scores, 2))
+    differences = [subtract_scores(np.array(scores[first]), np.array(scores[second])) for first, second in pairs]
+    ratios = [1 / (FOLDS - 1)] * len(pairs)
+    stops = StopRule(FOLDS, REPEATS, ALPHA, ROPE).stop_pairs(differences, ratios)
+    # A learner is fitted until the last of its pairs has stopped.
+    needed = {
+        name: max(stop.repeats for pair, stop in zip(pairs, stops, strict=True) if name in pair) for name in scores
+    }
+    verdicts = [int(np.sign(stop.test.mean)) if stop.answer == TOLD_APART else 0 for stop in stops]
+    return verdicts, FOLDS * sum(needed.values())
+
+
 def tabulate_verdicts(scores: Scores) -> str:
     """Return a Markdown table: how often each number of repeats gives the verdict of all ten."""
     lines = [
-        "| folds | fits | same verdict as 10 × 10 | difference missed | difference found here only | opposite |",
+        "| folds | folds run | same verdict as 10 × 10 | difference missed | difference found here only | opposite |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     final = np.concatenate([judge_pairs(own, REPEATS) for own in scores.values()])  # (pairs,)
     for repeats in FEWER:
         few = np.concatenate([judge_pairs(own, repeats) for own in scores.values()])  # (pairs,)
-        is_same = few == final
-        is_missed = ~is_same & (few == 0)
-        is_extra = ~is_same & (final == 0)
-        is_opposite = few * final == -1
-        share = f"{np.sum(is_same)} of {len(final)} ({np.mean(is_same):.1%})".replace("%", " %")
-        counts = " | ".join(str(np.sum(each)) for each in (is_missed, is_extra, is_opposite))
-        lines.append(f"| {repeats} × {FOLDS} | {repeats / REPEATS:.0%} | {share} | {counts} |".replace("0% ", "0 % "))
+        lines.append(_describe_verdicts(f"{repeats} × {FOLDS}", repeats / REPEATS, few, final))
+    stopped = [stop_pairs(own) for own in scores.values()]
+    n_most = REPEATS * FOLDS * len(LEARNERS) * len(scores)
+    n_run = sum(n_folds for _, n_folds in stopped)
+    verdicts = np.concatenate([own for own, _ in stopped])  # (pairs,)
+    lines.append(_describe_verdicts("`until=sure`", n_run / n_most, verdicts, final))
     n_found = np.count_nonzero(final)
-    return "\n".join([
-        *lines, "",
-        f"{len(LEARNERS)} learners on {len(scores)} datasets; 10 × 10 folds find a difference in {n_found} of "
-        f"{len(final)} pairs.",
-    ])  # fmt: skip
+    found = f"10 × 10 folds find a difference in {n_found} of {len(final)} pairs."
+    return "\n".join([*lines, "", f"{len(LEARNERS)} learners on {len(scores)} datasets; {found}"])
+
+
+def _describe_verdicts(name: str, share: float, few: np.ndarray, final: np.ndarray) -> str:
+    """Return the line of the table that compares verdicts on fewer folds with those on all."""
+    is_same = few == final
+    differing = (~is_same & (few == 0), ~is_same & (final == 0), few * final == -1)
+    counts = " | ".join(str(np.sum(each)) for each in differing)
+    return (
+        f"| {name} | {100 * share:.0f} % | {np.sum(is_same)} of {len(final)} ({100 * np.mean(is_same):.1f} %) "
+        f"| {counts} |"
+    )
 
 
 def _parse_arguments(words: Sequence[str] | None) -> argparse.Namespace:

@@ -19,6 +19,7 @@ from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.comparison.comparison import Comparison
+    from bakeoff.pipeline.sweep.engine import SweepReport
     from bakeoff.pipeline.tables.report import Report
 
 SELECTION_KEYS = ("sweep", "filter", "dataset", "trust")
@@ -46,14 +47,30 @@ def compare_stored_runs(words: Sequence[str]) -> int:
     if sweep_words is not None:
         # The output of the sweep goes to standard error, because standard output is reserved for the report.
         with redirect_stdout(sys.stderr):
-            report = run.run_sweep(sweep_words)
-        status = run.find_status(report)
-        if report is None or status not in (0, 1):
+            name, status = _run_jobs(request, sweep_words)
+        if not name or status not in (0, 1):
             return status
-        # A sweep with the same jobs as an earlier one continues it under the same name.
-        request = replace(request, sweep=report.name)
+        request = replace(request, sweep=name)
     is_worse = _compare(request, shlex.join(["bakeoff", "compare", *words]))
     return EXIT_WORSE if is_worse else status
+
+
+def _run_jobs(request: CompareRequest, words: Sequence[str]) -> tuple[str, int]:
+    """Run the missing jobs of a sweep, or of its repeats, and return its name and its exit code."""
+    plan = run.run_sweep([*words, "dry_run=true"], quiet=True) if request.is_until_sure else None
+    if plan is None or plan.is_refused:
+        report = run.run_sweep(words)
+        # A sweep with the same jobs as an earlier one continues it under the same name.
+        return ("" if report is None else report.name), run.find_status(report)
+    from bakeoff.pipeline.comparison.added_repeats import add_repeats, require_repeatable
+
+    def run_repeat(own_words: Sequence[str], jobs: Sequence[Sequence[str]]) -> SweepReport:
+        report = run.run_sweep([*words, *own_words], jobs)
+        assert report is not None  # only a request for help has no report
+        return report
+
+    require_repeatable(words, plan.plan.jobs)
+    return add_repeats(request, plan.plan.jobs, run_repeat)
 
 
 def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:

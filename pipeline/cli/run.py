@@ -73,7 +73,9 @@ def run_experiments(words: Sequence[str]) -> int:
     return 0
 
 
-def run_sweep(words: Sequence[str], jobs: Sequence[Sequence[str]] | None = None) -> SweepReport | None:
+def run_sweep(
+    words: Sequence[str], jobs: Sequence[Sequence[str]] | None = None, quiet: bool = False
+) -> SweepReport | None:
     """Run the sweep described by a command line, and return its report; return None if only help is requested.
 
     Parameters
@@ -82,10 +84,12 @@ def run_sweep(words: Sequence[str], jobs: Sequence[Sequence[str]] | None = None)
         Flags and overrides, with or without ``-m``.
     jobs : sequence of sequence of str, optional
         The overrides of each job; by default they are made from `words`.
+    quiet : bool
+        Whether to print nothing.
     """
     others = [word for word in words if word not in MULTIRUN_FLAGS]
     experiments = _read_experiments([MULTIRUN_FLAGS[0], *others])
-    return None if experiments is None else _run_sweep(experiments, jobs)
+    return None if experiments is None else _run_sweep(experiments, jobs, quiet)
 
 
 def find_status(report: SweepReport | None) -> int:
@@ -146,14 +150,16 @@ def _read_experiments(words: Sequence[str]) -> Experiments | None:
     return Experiments(tuple(overrides), source, arguments.multirun)
 
 
-def _run_sweep(experiments: Experiments, jobs: Sequence[Sequence[str]] | None = None) -> SweepReport:
+def _run_sweep(
+    experiments: Experiments, jobs: Sequence[Sequence[str]] | None = None, quiet: bool = False
+) -> SweepReport:
     from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep, set_single_threads
 
     # Jobs share the processors, rather than matrix products. NumPy reads these variables when it is loaded.
     set_single_threads()
     jobs = None if jobs is None else tuple(tuple(secrets.conceal_words(job)[0]) for job in jobs)
     overrides, source, _ = experiments
-    return run_requested_sweep(SweepRequest(overrides, source, jobs, tracebacks=shows_tracebacks()))
+    return run_requested_sweep(SweepRequest(overrides, source, jobs, tracebacks=shows_tracebacks(), quiet=quiet))
 
 
 def _require_option(words: Sequence[str]) -> None:

@@ -172,15 +172,17 @@ def make_cells(
         The validation score used to choose among configurations.
     """
     scores: dict[CellKey, dict[str, tuple[float, ...]]] = {}
-    n_folds = dict.fromkeys(grid.datasets, 0)
+    folds_of_run = dict.fromkeys(grid.datasets, 0)
     for key, runs in grid.runs.items():
-        scores[key] = {metric.name: _join_seeds(runs, series, metric.name) for metric in metrics}
+        scores[key] = {metric.name: _join_runs(runs, series, metric.name) for metric in metrics}
         # A run may lack values that its store cannot represent.
-        n_folds[key[1]] = max(n_folds[key[1]], *map(len, scores[key].values()))
+        n_folds = max(map(len, scores[key].values()))
+        folds_of_run[key[1]] = max(folds_of_run[key[1]], math.ceil(n_folds / len(runs)))
     cells = {key: Cell(*key, reason=reason) for key, reason in grid.reasons.items()}
     for key, runs in grid.runs.items():
-        chosen_by = _read_validation(runs, series, validation, n_folds[key[1]])
-        cells[key] = _make_cell(key, runs, scores[key], chosen_by, n_folds[key[1]])
+        n_folds = folds_of_run[key[1]] * len(runs)
+        chosen_by = _read_validation(runs, series, validation, n_folds)
+        cells[key] = _make_cell(key, runs, scores[key], chosen_by, n_folds)
     return cells
 
 
@@ -208,14 +210,14 @@ def _make_cell(
     )
 
 
-def _join_seeds(runs: Sequence[RunFacts], series: Series, metric: str) -> tuple[float, ...]:
-    """Return the values over the folds of the first seed, then the second, and so on."""
+def _join_runs(runs: Sequence[RunFacts], series: Series, metric: str) -> tuple[float, ...]:
+    """Return the values over the folds of the first run, then the second, and so on."""
     return tuple(value for each in runs for value in series[each.run.run_id].get(metric, ()))
 
 
 def _read_validation(runs: Sequence[RunFacts], series: Series, metric: str, n_folds: int) -> tuple[float, ...]:
     """Return the validation score of each fold (greater is better), or nothing if a choice has used them."""
-    values = _join_seeds(runs, series, metric)
+    values = _join_runs(runs, series, metric)
     is_usable = all(each.has_free_validation_rows for each in runs) and not _find_gap(metric, values, n_folds)
     if not is_usable:
         return ()
@@ -241,8 +243,8 @@ def _sum_stages(facts: RunFacts) -> float:
 
 def describe_dataset(name: str, grid: RunGrid, cells: Mapping[CellKey, Cell], store: Store) -> ComparedDataset:
     """Return the description of a dataset of a grid, with its folds and rows."""
-    # All cells of a dataset have the same seeds and splits, so any of them describes it.
-    runs = next(runs for (_, dataset), runs in grid.runs.items() if dataset == name)
+    # All cells of a dataset have the same seeds and splits, or the first of them, so the longest one describes it.
+    runs = max((runs for (_, dataset), runs in grid.runs.items() if dataset == name), key=len)
     complete = [cell for (_, dataset), cell in cells.items() if dataset == name and not cell.reason]
     n_folds = max((len(values) for cell in complete for values in cell.scores.values()), default=0)
     # Each seed and each repeat of an evaluation splits the rows again.

@@ -26,7 +26,8 @@ from bakeoff.pipeline.comparison.overall_analysis import analyze_overall, compar
 from bakeoff.pipeline.comparison.request import SelectionRequest
 from bakeoff.pipeline.comparison.run_grid import CellKey, RunGrid, arrange_runs
 from bakeoff.pipeline.comparison.selection import BEST_WORDS, ChosenRows, Selection, choose_rows, find_base
-from bakeoff.pipeline.comparison.verdict import write_overall_verdict
+from bakeoff.pipeline.comparison.stopping import require_repeats
+from bakeoff.pipeline.comparison.verdict import write_overall_verdict, write_repeats
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import format_range, join_words
@@ -80,8 +81,11 @@ def compare_runs(store: Store, selection: Selection, request: SelectionRequest, 
     UserError
         The runs cannot be compared.
     """
-    grid = arrange_runs(selection.facts, selection.is_by_id)
+    grid = arrange_runs(selection.facts, selection.is_by_id, request.is_until_sure)
     runs = [each.run for each in grid.finished]
+    if request.is_until_sure:
+        for run in runs:
+            require_repeats(run.params["evaluation"], run.params)
     metrics = choose_compared_metrics(request.metrics or (), grid.finished, request.rope)
     cells = _read_cells(store, grid, metrics)
     datasets = tuple(describe_dataset(name, grid, cells, store) for name in grid.datasets)
@@ -89,9 +93,12 @@ def compare_runs(store: Store, selection: Selection, request: SelectionRequest, 
     configurations = [Configuration(name, dict(own)["learner"], dict(own)) for name, own in grid.configurations.items()]
     scored = ScoredCells(metrics, datasets, configurations, cells, selection.description, grid.notes)
     compared = compare_cells(scored, request, command)
+    notes = [*compared.notes, *_write_budget_notes(runs)]
+    if not request.is_until_sure and any(each.draw[0] for each in grid.finished):
+        notes.append("Repeats were added one at a time: with until=sure the p-values are corrected for these looks.")
     return replace(
         compared,
-        notes=(*compared.notes, *_write_budget_notes(runs)),
+        notes=tuple(notes),
         run_ids=tuple(dict.fromkeys(run.run_id for run in runs)),
         store=hide_secrets(store.uri),
         experiment=request.tracking__experiment,
@@ -126,7 +133,7 @@ def compare_cells(scored: ScoredCells, request: SelectionRequest, command: str =
         selection=scored.selection,
         command=hide_secrets(command),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        verdict=_write_verdict(results[0]),
+        verdict=(*_write_verdict(results[0]), *write_repeats(results[0], datasets, row_cells, settings)),
         notes=(*notes, *_write_notes(metrics, datasets, settings, len(configurations))),
         settings=settings,
         metrics=metrics,
@@ -155,6 +162,7 @@ def _make_settings(request: SelectionRequest, rows: Sequence[Configuration]) -> 
         power=POWER,
         all_pairs=request.pairs == "all",
         marks=request.marks,
+        max_repeats=request.repeats if request.is_until_sure else 0,
     )
 
 

@@ -220,6 +220,11 @@ class PairResult:
         The ratio n_test / n_train used in the correction: the larger one of the two configurations.
     rope : float
         The rope in the unit of the metric.
+    repeats : int
+        With ``until=sure``: the number of repeats up to the one that decided the pair, or up to the last one. All
+        values are those of these repeats, and `p_holm` is corrected for the looks as well.
+    answer : str
+        With ``until=sure``: better, practically equal or undecided.
     """
 
     first: str
@@ -240,6 +245,8 @@ class PairResult:
     is_told_apart: bool
     test_train_ratio: float
     rope: float
+    repeats: int = 0
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -411,6 +418,8 @@ class Settings:
         Whether reports list every pair.
     marks : {"corrected", "uncorrected"}
         Whether the marks follow Holm's correction over all pairs of a dataset, as the verdict does.
+    max_repeats : int
+        With ``until=sure``: the largest number of repeats; otherwise 0.
     """
 
     alpha: float
@@ -419,6 +428,7 @@ class Settings:
     power: float
     all_pairs: bool
     marks: str = CORRECTED
+    max_repeats: int = 0
 
     def choose_p_value(self, pair: PairResult) -> float:
         """Return the p-value of a pair that decides its marks."""

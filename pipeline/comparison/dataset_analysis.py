@@ -25,8 +25,10 @@ from bakeoff.pipeline.comparison.fold_tests import (
     subtract_scores,
 )
 from bakeoff.pipeline.comparison.rank_tests import rank_configurations
+from bakeoff.pipeline.comparison.stopping import StopRule
 from bakeoff.pipeline.comparison.verdict import write_dataset_verdict
 from bakeoff.pipeline.model.row_report import adjust_by_holm
+from bakeoff.pipeline.stages.tuning.looks import find_level
 
 
 def analyze_dataset(
@@ -99,7 +101,12 @@ def _compare_pairs(
 ) -> tuple[PairResult, ...]:
     """Return all pairs, with Holm's correction over them."""
     pairs = list(combinations(cells, 2))
-    tests = [_test_pair(*pair, metric, settings.alpha) for pair in pairs]
+    if settings.max_repeats:
+        return _compare_until_sure(pairs, dataset, metric, rope, settings)
+    tests = [
+        compute_corrected_t_test(_subtract_cells(*pair, metric), _get_ratio(*pair), 1 - settings.alpha)
+        for pair in pairs
+    ]
     p_values = [test.p for test in tests]
     p_holm = adjust_p_values(p_values).tolist()
     levels = find_holm_levels(p_values, settings.alpha).tolist()
@@ -109,12 +116,32 @@ def _compare_pairs(
     )
 
 
-def _test_pair(first: Cell, second: Cell, metric: ComparedMetric, alpha: float) -> CorrectedTTest:
-    # For errors the sign is reversed, so that a positive difference always means that the first one is better.
+def _compare_until_sure(
+    pairs: Sequence[tuple[Cell, Cell]],
+    dataset: ComparedDataset,
+    metric: ComparedMetric,
+    rope: float,
+    settings: Settings,
+) -> tuple[PairResult, ...]:
+    """Return all pairs, each at the repeat that decided it, or at its last one."""
+    rule = StopRule(dataset.folds_per_repeat, settings.max_repeats, settings.alpha, rope)
+    ratios = [_get_ratio(*pair) for pair in pairs]
+    stops = rule.stop_pairs([_subtract_cells(*pair, metric) for pair in pairs], ratios)
+    described = []
+    for pair, stop, ratio in zip(pairs, stops, ratios, strict=True):
+        level = find_level(settings.alpha, rule.looks, ratio)
+        result = _describe_pair(*pair, stop.test, stop.p_difference, level, dataset, rope, settings)
+        described.append(replace(result, repeats=stop.repeats, answer=stop.answer))
+    return tuple(described)
+
+
+def _subtract_cells(first: Cell, second: Cell, metric: ComparedMetric) -> np.ndarray:
+    """Return the differences on the folds that both cells have, positive where the first is better."""
     sign = 1 if metric.greater_is_better else -1
     scores, other_scores = (np.array(cell.scores[metric.name]) for cell in (first, second))
-    differences = sign * subtract_scores(scores, other_scores)  # (J,)
-    return compute_corrected_t_test(differences, _get_ratio(first, second), 1 - alpha)
+    n_folds = min(len(scores), len(other_scores))
+    differences: np.ndarray = sign * subtract_scores(scores[:n_folds], other_scores[:n_folds])  # (J,)
+    return differences
 
 
 def _describe_pair(

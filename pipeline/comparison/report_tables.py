@@ -19,6 +19,7 @@ from bakeoff.pipeline.tables.report import Section
 from bakeoff.pipeline.tables.table import BEST_SIGN, CODE, EMPTY, NAME, NUMBER, TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.wording import (
     ABSENT,
+    count_nouns,
     equate_p,
     format_change,
     format_count,
@@ -151,10 +152,13 @@ def _tabulate_pairs(comparison: Comparison, result: DatasetResult) -> Table:
             format_p(pair.p_value),
             format_p(pair.p_holm),
             *map(format_percent, (pair.p_first, pair.p_equivalent, pair.p_second)),
+            *([f"{pair.answer}, {count_nouns(pair.repeats, 'repeat')}"] if pair.answer else []),
         ]
         for pair in shown
     ]
-    columns = ("pair", "difference", "p", "p Holm", "first better", "equivalent", "second better")
+    columns = ["pair", "difference", "p", "p Holm", "first better", "equivalent", "second better"]
+    if comparison.settings.max_repeats:
+        columns.append("answer")
     # Lower errors are better, so the sign needs an explanation.
     footnote = f"If the difference is positive, the first is better. {hidden}".strip()
     return make_table(f"pairs on {result.dataset}", columns, rows, footnote)

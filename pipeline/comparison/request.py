@@ -28,16 +28,19 @@ CHOICES = {
     "pairs": ("best", "all"),
     "marks": ("corrected", "uncorrected"),
     "choice": ("auto", "none"),
+    "until": ("end", "sure"),
     "fail_if": ("never", "worse"),
     "rows": ("clearest", "all"),
 }
 """Field -> allowed values, the default first."""
 COMMAND_KEYS = (
     "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "marks", "choice",
-    "dataset",
+    "dataset", "until", "repeats",
 )  # fmt: skip
 """Keys that determine the numbers of a comparison."""
 PARQUET = ".parquet"
+MAX_REPEATS = 10
+"""The default of the largest number of repeats."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +71,10 @@ class SelectionRequest(ExperimentRequest):
         uncorrected, for the marks of WEKA, which disregard the number of pairs; by default those of the verdict.
     choice : str
         none, so that no row represents several configurations of a learner; by default auto.
+    until : str
+        sure, to stop at the repeat of the folds that decides a pair; the jobs after -m then run one repeat at a time.
+    repeats : int
+        The largest number of repeats with until=sure; by default 10.
     """
 
     runs: tuple[str, ...] = field(default=(), metadata={"word": "RUN"})
@@ -81,6 +88,8 @@ class SelectionRequest(ExperimentRequest):
     pairs: str = "best"
     marks: str = "corrected"
     choice: str = "auto"
+    until: str = "end"
+    repeats: int = MAX_REPEATS
 
     def __post_init__(self) -> None:
         for name in CHOICES:
@@ -90,6 +99,17 @@ class SelectionRequest(ExperimentRequest):
             raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
         if not 0 <= self.rope < 1:
             raise UserError(f"rope={self.rope:g} must be at least 0 and below 1, such as 0.01.")
+        if self.repeats < 2:
+            raise UserError(f"repeats={self.repeats} must be at least 2, such as {MAX_REPEATS}.")
+        if not self.is_until_sure and self.repeats != MAX_REPEATS:
+            raise UserError(f"repeats={self.repeats} is the largest number of repeats with until=sure; add until=sure.")
+        if self.is_until_sure and self.marks == "uncorrected":
+            raise UserError("marks=uncorrected disregards the looks of until=sure; leave out one of the two.")
+
+    @property
+    def is_until_sure(self) -> bool:
+        """Whether each pair stops at the repeat that decides it."""
+        return self.until == "sure"
 
     def require_one_selection(self) -> None:
         """Reject a request that selects no runs, or selects them in several ways.

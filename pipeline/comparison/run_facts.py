@@ -32,6 +32,7 @@ DECISION_PARTS = ("calibration", "threshold")
 """Parts that learn from validation rows if they use no inner folds."""
 PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 """Pruning methods that use validation rows."""
+FIRST_REPEAT = "evaluation.first_repeat"
 SHORT_ID_LETTERS = 8
 
 Params = tuple[tuple[str, str], ...]
@@ -85,6 +86,11 @@ class RunFacts:
     def digest(self) -> str:
         """The fingerprint of the rows of the dataset; empty if the run has none."""
         return self.run.tags.get("dataset_digest", "")
+
+    @property
+    def draw(self) -> tuple[int, str]:
+        """The first repeat and the seed: runs of a dataset with the same draw have the same splits."""
+        return int(self.run.params.get(FIRST_REPEAT, "0")), self.seed
 
     @property
     def splits_digest(self) -> str:

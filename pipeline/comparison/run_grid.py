@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bakeoff.pipeline.comparison.run_facts import (
+    FIRST_REPEAT,
     Params,
     RunFacts,
     group_by,
@@ -24,6 +25,8 @@ MAX_LEFT_OUT = 8
 """Maximum number of notes on unfinished configurations, because a study may have stopped hundreds of runs."""
 NO_RUN = "no run"
 
+Draw = tuple[int, str]
+"""The first repeat and the seed of a run."""
 CellKey = tuple[str, str]
 """The names of a configuration and a dataset."""
 
@@ -39,7 +42,8 @@ class RunGrid:
     datasets : mapping of str to str
         Name -> fingerprint of the rows.
     runs : mapping of CellKey to tuple of RunFacts
-        One run per seed, in the order of the seeds, which are the same in all cells of a dataset.
+        One run per repeat and seed, in this order; all cells of a dataset have the same, or with until=sure the first
+        of them.
     reasons : mapping of CellKey to str
         The reason why each of the remaining cells is empty.
     notes : tuple of str
@@ -58,7 +62,7 @@ class RunGrid:
         return [each for runs in self.runs.values() for each in runs]
 
 
-def arrange_runs(facts: Sequence[RunFacts], keeps_all: bool = False) -> RunGrid:
+def arrange_runs(facts: Sequence[RunFacts], keeps_all: bool = False, until_sure: bool = False) -> RunGrid:
     """Arrange runs as a grid.
 
     Parameters
@@ -68,6 +72,8 @@ def arrange_runs(facts: Sequence[RunFacts], keeps_all: bool = False) -> RunGrid:
     keeps_all : bool
         Whether runs of the same job are kept apart because each was selected by its id; otherwise only the newest
         counts.
+    until_sure : bool
+        Whether a cell may lack the last repeats of its dataset, because its pairs were decided before.
 
     Raises
     ------
@@ -83,7 +89,7 @@ def arrange_runs(facts: Sequence[RunFacts], keeps_all: bool = False) -> RunGrid:
     names = name_configurations(list(dict.fromkeys(each.configuration for each in newest)))
     _require_two(names, newest, unfinished)
     reasons, left_out = _explain_absence(unfinished, newest, names)
-    runs = _take_complete(_group_cells(newest, names), reasons)
+    runs = _take_complete(_group_cells(newest, names), reasons, until_sure)
     for dataset in datasets:
         _require_same_splits([each for key, own in runs.items() if key[1] == dataset for each in own])
     configurations = {names[configuration]: configuration for configuration in sorted(names, key=lambda c: names[c])}
@@ -120,8 +126,8 @@ def _list_datasets(finished: Sequence[RunFacts]) -> dict[str, str]:
     return {name: versions[name][0].digest for name in sorted(versions)}
 
 
-def _group_jobs(facts: Sequence[RunFacts]) -> dict[tuple[Params, str, str], list[RunFacts]]:
-    return group_by(facts, lambda each: (each.configuration, each.dataset, each.seed))
+def _group_jobs(facts: Sequence[RunFacts]) -> dict[tuple[Params, str, Draw], list[RunFacts]]:
+    return group_by(facts, lambda each: (each.configuration, each.dataset, each.draw))
 
 
 def _keep_apart(finished: Sequence[RunFacts]) -> list[RunFacts]:
@@ -182,7 +188,7 @@ def _explain_absence(
     reasons: dict[CellKey, str] = {}
     outside = []
     for each in unfinished:
-        if (each.configuration, each.dataset, each.seed) in done:
+        if (each.configuration, each.dataset, each.draw) in done:
             continue
         # Without params the configuration of the job is unknown, unless its learner has only one.
         unknown = [] if each.configuration else rows_by_learner.get(each.learner, [])
@@ -201,42 +207,58 @@ def _explain_absence(
 
 def _group_cells(newest: Sequence[RunFacts], names: Mapping[Params, str]) -> dict[CellKey, tuple[RunFacts, ...]]:
     groups = group_by(newest, lambda each: (names[each.configuration], each.dataset))
-    return {key: tuple(sorted(runs, key=lambda each: _order_seed(each.seed))) for key, runs in groups.items()}
+    return {key: tuple(sorted(runs, key=lambda each: _order_draw(each.draw))) for key, runs in groups.items()}
 
 
-def _order_seed(seed: str) -> tuple[int, str]:
-    """Return the key that sorts seeds as numbers."""
-    return (int(seed), seed) if seed.isdigit() else (0, seed)
+def _order_draw(draw: Draw) -> tuple[int, int, str]:
+    """Return the key that sorts draws by repeat, and then by seeds as numbers."""
+    repeat, seed = draw
+    return (repeat, int(seed), seed) if seed.isdigit() else (repeat, 0, seed)
+
+
+def _name_draw(draw: Draw) -> str:
+    repeat, seed = draw
+    return f"{seed} and {FIRST_REPEAT}={repeat}" if repeat else seed
 
 
 def _take_complete(
-    cells: Mapping[CellKey, tuple[RunFacts, ...]], reasons: Mapping[CellKey, str]
+    cells: Mapping[CellKey, tuple[RunFacts, ...]], reasons: Mapping[CellKey, str], until_sure: bool
 ) -> dict[CellKey, tuple[RunFacts, ...]]:
-    """Return the cells that have all seeds of their dataset; reject a cell that lacks a seed without a reason."""
+    """Return the cells that have all draws of their dataset; reject a cell that lacks one without a reason."""
     by_dataset = group_by(cells, lambda key: key[1])
     complete = {}
     for (name, dataset), runs in cells.items():
-        own = {each.seed for each in runs}
-        seeds = {each.seed for key in by_dataset[dataset] for each in cells[key]}
-        absent = sorted(seeds - own, key=_order_seed)
-        shown = [*absent[:MAX_LEFT_OUT], "…"] if len(absent) > MAX_LEFT_OUT else absent
-        if not absent:
+        own = [each.draw for each in runs]
+        draws = sorted({each.draw for key in by_dataset[dataset] for each in cells[key]}, key=_order_draw)
+        absent = [draw for draw in draws if draw not in own]
+        shown = (
+            [*map(_name_draw, absent[:MAX_LEFT_OUT]), "…"] if len(absent) > MAX_LEFT_OUT else map(_name_draw, absent)
+        )
+        has_stopped = until_sure and own == draws[: len(own)] and (name, dataset) not in reasons
+        if not absent or has_stopped:
             complete[name, dataset] = runs
         elif (name, dataset) not in reasons:
+            cure = (
+                "add until=sure, with which repeats are added where they are needed"
+                if absent[0][0]
+                else (
+                    "run the missing jobs, or select one seed, for example with "
+                    f"filter=\"params.seed = '{runs[0].seed}'\""
+                )
+            )
             raise UserError(
                 f"compare: on {dataset}, {name} has no run with seed {', '.join(shown)}, which other "
-                "configurations have; different seeds give different splits. Run the missing jobs, or select one "
-                f"seed, for example with filter=\"params.seed = '{runs[0].seed}'\"."
+                f"configurations have; different seeds give different splits; {cure}."
             )
     return complete
 
 
 def _require_same_splits(runs: Sequence[RunFacts]) -> None:
-    """Reject runs on the same dataset and seed that were not scored on the same test rows."""
+    """Reject runs on the same dataset with the same draw that were not scored on the same test rows."""
     # Different seeds have different splits by design, so runs are only compared with those of the same seed.
-    firsts: dict[str, RunFacts] = {}
+    firsts: dict[Draw, RunFacts] = {}
     for each in runs:
-        first = firsts.setdefault(each.seed, each)
+        first = firsts.setdefault(each.draw, each)
         if each.splits_digest != first.splits_digest:
             cause = _describe_differences(first, each) or "the code that makes the splits"
             raise UserError(

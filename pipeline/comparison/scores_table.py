@@ -64,6 +64,8 @@ def compare_scores(given: pd.DataFrame, name: str, request: CompareRequest, comm
     UserError
         The table is invalid, or the direction of the scores is unknown.
     """
+    if request.is_until_sure:
+        raise UserError(f"until=sure adds repeats as runs, but {name} has scores; leave out until=sure.")
     frame = _tidy_table(given, name)
     folds = [column for column in FOLDS if column in frame]
     repeated = frame.duplicated(["dataset", "learner", *folds])

@@ -5,20 +5,26 @@ to do so. The gate decides whether a configuration is significantly worse than t
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
 from bakeoff.pipeline.comparison.comparison import (
+    Cell,
+    ComparedDataset,
     ComparedMetric,
     Comparison,
     DatasetResult,
+    MetricResult,
     OverallResult,
     PairResult,
     Settings,
     Summary,
 )
 from bakeoff.pipeline.comparison.rank_tests import MIN_FRIEDMAN_CONFIGURATIONS, count_datasets
+from bakeoff.pipeline.comparison.run_facts import group_by
+from bakeoff.pipeline.comparison.stopping import EQUAL, TOLD_APART, UNDECIDED
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import (
     count_nouns,
@@ -97,6 +103,40 @@ def write_dataset_verdict(
     closest = [pair for pair in pairs if not pair.is_told_apart and pair.first == standing.order[0]]
     sentences += [_write_requirement(pair, settings) for pair in closest[:1]]
     return tuple(filter(None, sentences))
+
+
+def write_repeats(
+    result: MetricResult, datasets: Sequence[ComparedDataset], cells: Sequence[Cell], settings: Settings
+) -> list[str]:
+    """Return how many repeats each dataset needed, what that saved, and the answers; empty without ``until=sure``.
+
+    Parameters
+    ----------
+    result : MetricResult
+        The result by the first metric.
+    datasets : sequence of ComparedDataset
+    cells : sequence of Cell
+        The cells of all rows.
+    settings : Settings
+    """
+    pairs = [pair for dataset in result.datasets for pair in dataset.pairs]
+    if not settings.max_repeats or not pairs:
+        return []
+    needed = group_by(
+        [each for each in result.datasets if each.pairs], lambda each: max(pair.repeats for pair in each.pairs)
+    )
+    where = "; ".join(f"{n} on {_enumerate([each.dataset for each in needed[n]])}" for n in sorted(needed))
+    folds_per_repeat = {dataset.name: dataset.folds_per_repeat for dataset in datasets}
+    full = [cell for cell in cells if not cell.reason]
+    n_run = sum(len(cell.scores[result.metric]) for cell in full)
+    n_most = settings.max_repeats * sum(folds_per_repeat[cell.dataset] for cell in full)
+    counts = Counter(pair.answer for pair in pairs)
+    answers = ", ".join(f"{counts[answer]} {answer}" for answer in (TOLD_APART, EQUAL, UNDECIDED))
+    return [
+        f"Answers on single datasets, {count_nouns(len(pairs), 'pair')}: {answers}.",
+        f"Repeats of the folds, at most {settings.max_repeats}: {where}. {n_run:,} of {n_most:,} folds were run, which "
+        f"saved {format_percent(1 - n_run / n_most)}.",
+    ]
 
 
 def write_overall_verdict(result: OverallResult, metric: ComparedMetric, settings: Settings) -> tuple[str, ...]:
@@ -212,7 +252,12 @@ def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[s
 def _write_requirement(pair: PairResult, settings: Settings) -> str:
     """Return what is required to distinguish a pair, or its practical equivalence; empty without a variance."""
     names = f"{pair.first} and {pair.second}"
-    if pair.p_equivalent >= MIN_EQUIVALENT_PROBABILITY:
+    if pair.answer == EQUAL:
+        return (
+            f"{names} are practically equal: they differ by at most {format_score(pair.rope)}, as "
+            f"{count_nouns(pair.repeats, 'repeat')} of the folds show."
+        )
+    if not pair.answer and pair.p_equivalent >= MIN_EQUIVALENT_PROBABILITY:
         return (
             f"{names} are equivalent in practice: they differ by at most {format_score(pair.rope)} with probability "
             f"{format_percent(pair.p_equivalent)}."

@@ -233,3 +233,25 @@ def test_wrong_words_are_refused_in_one_sentence(compared: Bakeoff, words: tuple
     assert sentence in answer.err
     assert "Traceback" not in answer.err
     assert (answer.out, len(read_kept(compared))) == ("", n_kept)
+
+
+def test_repeats_are_added_as_runs_until_each_pair_is_decided(bakeoff: Bakeoff) -> None:
+    shared = ("dataset=wine", "learner=majority,knn,naive_bayes", "evaluation=kfold", "evaluation.folds=4")
+    words = ("compare", "-m", *shared, "tracking.models=false", "until=sure", "repeats=3", "to=json")
+    first = bakeoff(*words)
+    assert first.status == 0, first.err
+    found = json.loads(first.out)
+    n_runs = {cell["configuration"]: len(cell["run_ids"]) for cell in found["cells"]}
+    pairs = {(pair["first"], pair["second"]): pair["answer"] for pair in found["results"][0]["datasets"][0]["pairs"]}
+    assert set(pairs.values()) <= {"better", "practically equal", "undecided"}
+    assert n_runs["majority"] < 3
+    assert len(bakeoff.runs()) == sum(n_runs.values())
+    again = bakeoff(*words)
+    assert "0 to run" in again.err
+    assert [cell["scores"] for cell in json.loads(again.out)["cells"]] == [cell["scores"] for cell in found["cells"]]
+    bakeoff("-m", *shared, "evaluation.repeats=3", "tracking.models=false")
+    together = json.loads(bakeoff("compare", "sweep=latest", "to=json").out)
+    whole = {cell["configuration"]: cell["scores"]["test_accuracy"] for cell in together["cells"]}
+    for cell in found["cells"]:
+        own = cell["scores"]["test_accuracy"]
+        assert own == whole[cell["configuration"]][: len(own)]

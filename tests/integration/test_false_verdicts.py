@@ -23,6 +23,7 @@ from benchmarks.simulated_tables import (
     score_naive_bayes,
     score_neighbors,
 )
+from benchmarks.stops import stop_pairs
 from benchmarks.verdicts import (
     EVALUATIONS,
     JUDGES,
@@ -83,6 +84,13 @@ def test_the_corrected_tests_err_less_often_than_the_usual_one() -> None:
     assert rates["Bayesian, rope 0.01"] <= rates["Bayesian, rope 0"] < rates["uncorrected t"]
     again, _ = compare_pairs(Population(50), TEN_TIMES_TEN, score_naive_bayes, 100, seed=(0, 50, 0))
     assert all(np.array_equal(again[name], found) for name, found in verdicts.items())
+
+
+def test_pairs_that_stop_early_err_less_often_than_ten_looks() -> None:
+    stops = stop_pairs("5 nearest neighbours", Population(50), 60, seed=(0, 50, 0))
+    assert stops.told_apart.value < stops.uncorrected.value
+    assert 0 <= stops.saved < 0.2
+    assert stop_pairs("naive Bayes", Population(300, gain=0.9), 20, seed=(0, 4)).saved > 0.6
 
 
 def test_the_verdict_over_datasets_is_nemenyis() -> None:

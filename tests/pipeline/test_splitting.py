@@ -172,6 +172,7 @@ def test_repeats_are_fresh_shuffles_and_the_first_is_plain_k_fold() -> None:
     repeated, plain = splits(KFold(folds=5, repeats=2), LABELS), splits(KFold(folds=5), LABELS)
     assert same(repeated[:5], plain)
     assert not same(repeated[5:], plain)
+    assert same(repeated[5:], splits(KFold(folds=5, first_repeat=1), LABELS))
 
 
 @pytest.mark.parametrize("splitter", [splitter for splitter, target, _ in SPLITTERS if target is GROUPS])

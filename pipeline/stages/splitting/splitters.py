@@ -57,10 +57,13 @@ class KFold(Splitter):
         k, at least 2.
     repeats : int
         The number of repeats, each with a different shuffle; at least 1.
+    first_repeat : int
+        The number of the first repeat, from 0: the folds of repeat r are the same in every run that contains it.
     """
 
     folds: int = count(5, at_least=2)
     repeats: int = count(1, at_least=1)
+    first_repeat: int = count(0, at_least=0)
 
     plain: ClassVar[Any] = model_selection.KFold
     stratified: ClassVar[Any] = model_selection.StratifiedKFold
@@ -69,7 +72,7 @@ class KFold(Splitter):
         """Yield ``folds`` × ``repeats`` splits."""
         strata = self.make_strata(data)
         k_fold = self.plain if strata is None else self.stratified
-        for repeat in range(self.repeats):
+        for repeat in range(self.first_repeat, self.first_repeat + self.repeats):
             splitter = k_fold(self.folds, shuffle=True, random_state=seed + repeat)
             yield from splitter.split(data.y, strata, data.groups)
 
