@@ -61,13 +61,13 @@ def iterate_result(comparison: Comparison, result: MetricResult, *, shows_datase
         verdict = () if is_first else overall.verdict
         yield tabulate_scores(comparison, result), [*verdict, *describe_overall(overall)]
         if not overall.too_few:
-            yield _tabulate_overall_pairs(comparison, overall), []
+            yield tabulate_overall_pairs(comparison, overall), []
     if overall is None or comparison.settings.all_pairs or shows_datasets:
         for dataset in result.datasets:
             verdict = () if is_first and overall is None else dataset.verdict
             yield _tabulate_dataset(comparison, dataset, result.metric), verdict
             if dataset.pairs:
-                yield _tabulate_pairs(comparison, dataset), []
+                yield tabulate_pairs(comparison, dataset), []
     if is_first and result.pareto:
         yield _tabulate_costs(comparison, result), []
 
@@ -142,7 +142,7 @@ def _tabulate_costs(comparison: Comparison, result: MetricResult) -> Table:
     return make_table("score and cost", columns, rows, footnote)
 
 
-def _tabulate_pairs(comparison: Comparison, result: DatasetResult) -> Table:
+def tabulate_pairs(comparison: Comparison, result: DatasetResult) -> Table:
     """Return all pairs of one dataset, or those that include the best configuration."""
     shown, hidden = _choose_pairs(comparison, result.pairs)
     rows: list[Row] = [
@@ -164,7 +164,7 @@ def _tabulate_pairs(comparison: Comparison, result: DatasetResult) -> Table:
     return make_table(f"pairs on {result.dataset}", columns, rows, footnote)
 
 
-def _tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> Table:
+def tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> Table:
     """Return all pairs over datasets, or those that include the best configuration."""
     shown, hidden = _choose_pairs(comparison, overall.pairs)
     rows: list[Row] = [

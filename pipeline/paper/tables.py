@@ -5,11 +5,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from bakeoff.pipeline.comparison import stored_comparison
 from bakeoff.pipeline.comparison.comparison import (
     BETTER,
-    CORRECTED,
     SAME,
     WORSE,
     ComparedMetric,
@@ -20,30 +21,36 @@ from bakeoff.pipeline.comparison.comparison import (
     Summary,
 )
 from bakeoff.pipeline.comparison.comparison import Cell as Scores
-from bakeoff.pipeline.comparison.report_tables import BASE, describe_overall
+from bakeoff.pipeline.comparison.report_tables import BASE, describe_overall, tabulate_overall_pairs, tabulate_pairs
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tables.markup import render_latex
-from bakeoff.pipeline.tables.table import EMPTY, TEXT, Cell, Row, Table, make_table, split_columns
-from bakeoff.pipeline.text.wording import (
-    ABSENT,
-    count_nouns,
-    cut_text,
-    format_p,
-    format_percent,
-    format_score,
-    format_statistic,
-)
+from bakeoff.pipeline.tables.markup import render_latex, render_plain
+from bakeoff.pipeline.tables.table import EMPTY, Cell, Row, Table, make_table, split_columns
+from bakeoff.pipeline.text import wording
+from bakeoff.pipeline.text.wording import ABSENT, cut_text, format_score, format_statistic
 
 Captioned = tuple[Table, str]
 """A table and its caption."""
+CAPTIONS = Path(__file__).parent / "captions.template"
+HEADING = "\n# "
+"""The beginning of a heading in a template."""
+FILTERS: Mapping[str, Any] = {
+    "count": wording.count_nouns,
+    "range": wording.format_range,
+    "join_words": wording.join_words,
+    "statistic": wording.format_statistic,
+    "change": wording.format_change,
+    "percent": wording.format_percent,
+    "equate_p": wording.equate_p,
+}
+"""Functions that the templates of texts use."""
 LATEX = "latex"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MAX_DECIMALS = 10
 SCORE_DECIMALS, PERCENT_DECIMALS = 3, 1
 MAX_HEAD_LETTERS = 8
 """Longer names of configurations are abbreviated in the heads of columns."""
-WIDTH_LETTERS = 140
-"""The number of letters of a footnote, with signs and gaps as on a terminal, in 16 cm; those of LaTeX are narrower."""
+WIDTH_LETTERS, TEXT_WIDTH_LETTERS = 140, 112
+"""The number of digits and of other letters of a footnote, with signs and gaps as on a terminal, in 16 cm."""
 MAX_REASON_LETTERS = 200
 SIGNS: Mapping[str, str] = {BETTER: "+", WORSE: "−", SAME: ""}
 FOLDERS = re.compile(r"(?<![\w.])~?/+(?:[^\s/:,;'\"]+/+)+")
@@ -85,10 +92,6 @@ class TableStyle:
         scale, decimals = (100, PERCENT_DECIMALS) if self.uses_percent(metric) else (1, SCORE_DECIMALS)
         return f"{scale * value:.{decimals if self.decimals is None else self.decimals}f}"
 
-    def write_interval(self, low: float, high: float, metric: ComparedMetric) -> str:
-        """Return an interval, or a sign if there is none."""
-        return ABSENT if math.isnan(low) else f"[{self.write(low, metric)}, {self.write(high, metric)}]"
-
     def write_mean(self, summary: Summary, metric: ComparedMetric) -> Cell:
         """Return the mean of a configuration with its standard deviation and its mark."""
         has_std = self.std and not math.isnan(summary.std)
@@ -98,7 +101,6 @@ class TableStyle:
 
 
 PLAIN = TableStyle()
-NO_INTERVAL = (math.nan, math.nan)
 
 
 def write_tables(comparison: Comparison, style: TableStyle = PLAIN) -> str:
@@ -125,7 +127,8 @@ def write_tables(comparison: Comparison, style: TableStyle = PLAIN) -> str:
     lines = [r"% \usepackage{booktabs,longtable}"]
     for result in comparison.results:
         for table, caption in _iterate_tables(comparison, result, style):
-            for number, positions in enumerate(split_columns(table, WIDTH_LETTERS), 1):
+            width = WIDTH_LETTERS if table.title.startswith("scores") else TEXT_WIDTH_LETTERS
+            for number, positions in enumerate(split_columns(table, width), 1):
                 part = table.choose_columns(positions)
                 title = f"{table.title} {number}" if number > 1 else table.title
                 lines += render_latex(replace(part, title=title), caption)
@@ -180,6 +183,7 @@ def abbreviate_names(names: Sequence[str]) -> dict[str, str]:
 def _iterate_tables(comparison: Comparison, result: MetricResult, style: TableStyle) -> Iterator[Captioned]:
     """Yield the tables of a metric with their captions."""
     metric = comparison.find_metric(result.metric)
+    overall = result.overall
     heads = abbreviate_names([row.name for row in comparison.configurations])
     numbers = {reason: str(number) for number, reason in enumerate(count_reasons(comparison), 1)}
 
@@ -189,117 +193,41 @@ def _iterate_tables(comparison: Comparison, result: MetricResult, style: TableSt
             return style.write_mean(summary, metric)
         return Cell(ABSENT, EMPTY, mark=numbers[shorten_reason(comparison.find_cell(name, dataset.dataset))])
 
+    values = {
+        "comparison": comparison,
+        "metric": metric,
+        "style": style,
+        "heads": heads,
+        "overall": overall,
+        "tests": [] if overall is None else describe_overall(overall),
+        "is_tested": any(not math.isnan(pair.p_value) for dataset in result.datasets for pair in dataset.pairs),
+    }
+    captions = render_plain(CAPTIONS, values, FILTERS).split(HEADING)[1:]
+    scores, ranks, pairs = (caption.partition("\n")[2] for caption in captions)
     footnote = "; ".join(f"({number}) {reason}" for reason, number in numbers.items())
-    caption = _explain_scores(comparison, result, style)
-    title = f"scores {metric.label}"
-    if result.overall is None:
+    # A paper has room for all pairs.
+    whole = replace(comparison, settings=replace(comparison.settings, all_pairs=True))
+    rows: list[Row]
+    if overall is None:
         (dataset,) = result.datasets
-        ends = {each.configuration: (each.low, each.high) for each in dataset.summaries}
-        rows: list[Row] = [
-            [name, write_cell(name, dataset), style.write_interval(*ends.get(name, NO_INTERVAL), metric)]
-            for name in heads
-        ]
-        interval = f"{100 * (1 - comparison.settings.alpha):g} % interval"
-        yield make_table(title, ["configuration", metric.label, interval], rows, footnote), caption
-        yield _tabulate_pairs(comparison, dataset, metric, style)
+        rows = [[name, write_cell(name, dataset)] for name in heads]
+        yield make_table(f"scores {metric.label}", ["configuration", metric.label], rows, footnote), scores
+        yield replace(tabulate_pairs(whole, dataset), title=f"pairs {metric.label}", footnote=""), pairs
         return
     rows = [[dataset.dataset, *(write_cell(name, dataset) for name in heads)] for dataset in result.datasets]
-    legend = "; ".join(f"{head}: {name}" for name, head in heads.items() if head != name)
-    yield make_table(title, ["dataset", *heads.values()], rows, footnote), f"{caption} {legend}".strip()
-    yield _tabulate_ranks(comparison, result.overall, metric)
-    if not result.overall.too_few:
-        yield _tabulate_overall_pairs(comparison, result.overall, metric)
+    yield make_table(f"scores {metric.label}", ["dataset", *heads.values()], rows, footnote), scores
+    yield replace(_tabulate_ranks(comparison, overall), title=f"ranks {metric.label}"), ranks
+    if not overall.too_few:
+        yield replace(tabulate_overall_pairs(whole, overall), title=f"pairs {metric.label}"), pairs
 
 
-def _explain_scores(comparison: Comparison, result: MetricResult, style: TableStyle) -> str:
-    """Return the caption of the scores: what they are, and what is bold and marked."""
-    metric = comparison.find_metric(result.metric)
-    unit = " in percent" if style.uses_percent(metric) else ""
-    spread = " with the standard deviation over folds" if style.std else ""
-    direction = "higher" if metric.greater_is_better else "lower"
-    names = [dataset.name for dataset in comparison.datasets]
-    where = names[0] if len(names) == 1 else count_nouns(len(names), "dataset")
-    caption = f"Mean {metric.label}{unit}{spread} on {where}; {direction} is better, bold the best."
-    if all(math.isnan(pair.p_value) for dataset in result.datasets for pair in dataset.pairs):
-        return caption
-    settings = comparison.settings
-    correction = "with Holm's correction over all pairs" if settings.marks == CORRECTED else "without a correction"
-    return (
-        f"{caption} Significantly better (+) or worse (−) than {settings.base}: corrected resampled t-test "
-        f"{correction} of a dataset, α = {settings.alpha:g}."
-    )
-
-
-def _tabulate_pairs(
-    comparison: Comparison, result: DatasetResult, metric: ComparedMetric, style: TableStyle
-) -> Captioned:
-    """Return all pairs of the only dataset."""
-    rows: list[Row] = [
-        [
-            pair.first,
-            pair.second,
-            style.write(pair.difference, metric),
-            style.write_interval(pair.low, pair.high, metric),
-            format_p(pair.p_value),
-            Cell(format_p(pair.p_holm), is_best=pair.is_told_apart),
-            *map(format_percent, (pair.p_first, pair.p_equivalent, pair.p_second)),
-        ]
-        for pair in result.pairs
-    ]
-    interval = f"{100 * (1 - comparison.settings.alpha):g} % interval"
-    columns: Row = ["A", Cell("B", TEXT), "difference", interval, "p", "p Holm", "A better", "equivalent", "B better"]
-    caption = (
-        f"Pairs by {metric.label} on {result.dataset}; a positive difference is in favour of A. Corrected resampled "
-        f"t-test, bold below α = {comparison.settings.alpha:g}; probabilities by the Bayesian correlated t-test with a "
-        f"region of practical equivalence of {describe_rope(metric)}."
-    )
-    return make_table(f"pairs {metric.label}", columns, rows), caption
-
-
-def _tabulate_ranks(comparison: Comparison, overall: OverallResult, metric: ComparedMetric) -> Captioned:
+def _tabulate_ranks(comparison: Comparison, overall: OverallResult) -> Table:
     """Return the mean ranks, and the datasets won and lost against the base."""
     base = comparison.settings.base
     won = {pair.second: (pair.losses, pair.ties, pair.wins) for pair in overall.pairs if pair.first == base}
     won |= {pair.first: (pair.wins, pair.ties, pair.losses) for pair in overall.pairs if pair.second == base}
     rows: list[Row] = [
-        [
-            name,
-            format_statistic(rank),
-            *("/".join(map(str, each.get(name, ()))) or BASE for each in (won, overall.counts)),
-        ]
+        [name, format_statistic(rank), *("/".join(map(str, own.get(name, (BASE,)))) for own in (won, overall.counts))]
         for name, rank in overall.mean_ranks.items()
     ]
-    columns = ["configuration", "mean rank", "wins/ties/losses", "significant"]
-    caption = (
-        f"Mean ranks by {metric.label} on {count_nouns(len(overall.datasets), 'dataset')}, 1 is the best. Wins and "
-        f"losses: datasets with a better and a worse mean than {base}; significant: the same, counting marks. "
-        f"{'. '.join(line.removesuffix('.') for line in describe_overall(overall))}."
-    )
-    return make_table(f"ranks {metric.label}", columns, rows), caption
-
-
-def _tabulate_overall_pairs(comparison: Comparison, overall: OverallResult, metric: ComparedMetric) -> Captioned:
-    """Return all pairs over datasets."""
-    rows: list[Row] = [
-        [
-            pair.first,
-            pair.second,
-            format_statistic(pair.rank_difference),
-            f"{pair.wins}/{pair.ties}/{pair.losses}",
-            Cell(format_p(pair.p_nemenyi), is_best=pair.is_told_apart),
-            *map(format_p, (pair.p_wilcoxon, pair.p_wilcoxon_holm)),
-        ]
-        for pair in overall.pairs
-    ]
-    columns: Row = ["A", Cell("B", TEXT), "ranks apart", "wins/ties/losses", "p Nemenyi", "p Wilcoxon", "p Holm"]
-    caption = (
-        f"Pairs by {metric.label} on {count_nouns(len(overall.datasets), 'dataset')}: mean rank of B minus that of A; "
-        "datasets with a better, equal and worse mean of A; Nemenyi's test (bold: significant), and Wilcoxon's "
-        "signed-rank test without and with Holm's correction over all pairs."
-    )
-    return make_table(f"pairs {metric.label}", columns, rows), caption
-
-
-def describe_rope(metric: ComparedMetric) -> str:
-    """Return the size of the region of practical equivalence."""
-    return f"{metric.rope:g}" + (" of the mean of the base" if metric.is_rope_relative else "")
+    return make_table("", ["configuration", "mean rank", "wins/ties/losses", "significant"], rows)

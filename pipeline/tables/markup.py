@@ -55,7 +55,7 @@ LATEX_SIGNS = {
     "_": r"\_",
     "{": r"\{",
     "}": r"\}",
-    "~": r"\textasciitilde{}",
+    "~": r"$\sim$",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
@@ -170,6 +170,16 @@ def render_template(
     style = (FOLDER / "page.css").read_text(encoding="utf-8")
     script = (FOLDER / "sort.js").read_text(encoding="utf-8")
     return environment.get_template(file.name).render(style=style, script=script, **values)
+
+
+def render_plain(file: Path, values: Mapping[str, Any], filters: Mapping[str, Any]) -> str:
+    """Return a text rendered from a Jinja template, without any escapes."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(file.parent)
+    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= dict(filters)
+    return environment.get_template(file.name).render(values)
 
 
 def make_breakable(text: str) -> Any:
