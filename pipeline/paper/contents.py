@@ -20,6 +20,8 @@ from bakeoff.pipeline.identity.user_modules import get_finder
 from bakeoff.pipeline.model.estimator_file import list_own_code
 from bakeoff.pipeline.paper import capsule
 from bakeoff.pipeline.paper.figures import list_figures
+from bakeoff.pipeline.paper.methods import write_methods
+from bakeoff.pipeline.paper.references import write_references
 from bakeoff.pipeline.paper.request import PaperRequest
 from bakeoff.pipeline.paper.scores import read_scores
 from bakeoff.pipeline.paper.study import DATA_FOLDER, write_study
@@ -107,10 +109,11 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
 
 def write_texts(comparison: Comparison, runs: Sequence[StoredRun], style: Mapping[str, Any]) -> dict[str, bytes]:
     """Return what a paper shows of a comparison: the tables, the methods, the references and the figures."""
+    methods = write_methods(comparison, runs)
     return {
         capsule.TABLES: write_tables(comparison, TableStyle(**style)).encode(),
-        "methods.tex": b"",
-        "references.bib": b"",
+        "methods.tex": methods.encode(),
+        "references.bib": write_references(methods).encode(),
         **{f"figures/{name}": content for name, content in list_figures(comparison).items()},
     }
 
