@@ -118,14 +118,23 @@ def tabulate_verdicts(scores: Scores) -> str:
     for repeats in FEWER:
         few = np.concatenate([judge_pairs(own, repeats) for own in scores.values()])  # (pairs,)
         lines.append(_describe_verdicts(f"{repeats} × {FOLDS}", repeats / REPEATS, few, final))
-    stopped = [stop_pairs(own) for own in scores.values()]
-    n_most = REPEATS * FOLDS * len(LEARNERS) * len(scores)
-    n_run = sum(n_folds for _, n_folds in stopped)
-    verdicts = np.concatenate([own for own, _ in stopped])  # (pairs,)
-    lines.append(_describe_verdicts("`until=sure`", n_run / n_most, verdicts, final))
+    alone = [
+        {name: own[name] for name in pair} for own in scores.values() for pair in combinations(own, 2)
+    ]  # each pair as a comparison of its own
+    lines.append(_describe_stops("`until=sure`, all learners", list(scores.values())))
+    lines.append(_describe_stops("`until=sure`, two learners", alone))
     n_found = np.count_nonzero(final)
     found = f"10 × 10 folds find a difference in {n_found} of {len(final)} pairs."
     return "\n".join([*lines, "", f"{len(LEARNERS)} learners on {len(scores)} datasets; {found}"])
+
+
+def _describe_stops(name: str, compared: Sequence[dict[str, list[float]]]) -> str:
+    """Return the line of the table about comparisons that stop early."""
+    stopped = [stop_pairs(own) for own in compared]
+    n_most = REPEATS * FOLDS * sum(map(len, compared))
+    final = np.concatenate([judge_pairs(own, REPEATS) for own in compared])  # (pairs,)
+    verdicts = np.concatenate([own for own, _ in stopped])  # (pairs,)
+    return _describe_verdicts(name, sum(n_folds for _, n_folds in stopped) / n_most, verdicts, final)
 
 
 def _describe_verdicts(name: str, share: float, few: np.ndarray, final: np.ndarray) -> str:
