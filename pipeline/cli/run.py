@@ -25,9 +25,12 @@ from bakeoff.pipeline.text import secrets, wording
 if TYPE_CHECKING:
     from bakeoff.pipeline.config.engine import ConfigSource
     from bakeoff.pipeline.sweep.engine import SweepReport
+    from bakeoff.pipeline.sweep.jobs import Job
 
 OPTION_PREFIXES = ("-", "~", "+")
 """First characters of flags and of overrides that delete or add a key."""
+STUDY_PREFIX = "jobs="
+"""The beginning of the word that names the file of a study."""
 FAILED_FLAG = "--failed"
 RERUN_KEYS = ("sweep", "tracking.uri", "tracking.experiment")
 """Keys that select the jobs to run again; all others are keys of the new sweep."""
@@ -159,7 +162,14 @@ def _run_sweep(
     set_single_threads()
     jobs = None if jobs is None else tuple(tuple(secrets.conceal_words(job)[0]) for job in jobs)
     overrides, source, _ = experiments
-    return run_requested_sweep(SweepRequest(overrides, source, jobs, tracebacks=shows_tracebacks(), quiet=quiet))
+    composed: list[Job] = []
+    if any(word.startswith(STUDY_PREFIX) for word in overrides):
+        from bakeoff.pipeline.paper.study import read_study_words
+
+        words, composed = read_study_words(overrides)
+        overrides = tuple(words)
+    request = SweepRequest(overrides, source, jobs, composed, tracebacks=shows_tracebacks(), quiet=quiet)
+    return run_requested_sweep(request)
 
 
 def _require_option(words: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ Key = TypeVar("Key")
 OTHER_PARTS = ("dataset", "seed", "evaluation", "tuned", "experiment")
 """The params of these parts are not part of a configuration, which is a job without dataset, seed and evaluation.
 Values chosen by tuning are results, and the name of an experiment is redundant."""
-RESULTS = ("preprocessing.chosen",)
+RESULTS = ("preprocessing.chosen", "tuning.tried")
 """Params that follow from the others and the dataset."""
 SEED_KEY = "random_state"
 SEED_WORD = "seed"

@@ -12,7 +12,7 @@ import pandas as pd
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.run_facts import RUN_KEY, TARGET_KEY, RunFacts
 from bakeoff.pipeline.comparison.stored_comparison import compare_selection, select_runs
-from bakeoff.pipeline.config.targets import walk
+from bakeoff.pipeline.config.targets import require_names, walk
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.identity.source_code import get_package
@@ -27,13 +27,14 @@ from bakeoff.pipeline.paper.scores import read_scores
 from bakeoff.pipeline.paper.study import DATA_FOLDER, write_study
 from bakeoff.pipeline.paper.tables import TableStyle, hide_folders, write_tables
 from bakeoff.pipeline.tracking.provenance import pin_versions
-from bakeoff.pipeline.tracking.store import open_store
+from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_config import list_files, restore_config
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 SETTING_KEYS = ("base", "metrics", "alpha", "rope", "pairs", "marks", "choice")
 """Keys that determine the numbers of a comparison of the same runs."""
 STYLE_KEYS = ("decimals", "percent", "std")
+RUNNING = "RUNNING"
 ENVIRONMENT_TAGS = ("versions", "blas", "threads")
 """The tags of a run that may explain other scores."""
 README = """\
@@ -72,10 +73,7 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
     comparison = compare_selection(store, selection, request).comparison
     if any(RUN_KEY in row.params for row in comparison.configurations):
         raise UserError("the rows are named by ids of runs, which no other store has; select the runs by sweep=NAME.")
-    jobs = [
-        (facts, restore_config(store, facts.run.run_id, request.trust) if facts.configuration else {})
-        for facts in selection.facts
-    ]
+    jobs = [(facts, _read_spec(store, facts, request.trust)) for facts in selection.facts]
     runs = {number: facts.run for number, (facts, _) in enumerate(jobs) if facts.run.is_finished}
     scores = read_scores(store, runs)
     style = {key: getattr(request, key) for key in STYLE_KEYS}
@@ -83,7 +81,8 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
     get_finder().trust(request.trust)
     code = list_own_code(_list_packages(jobs))
     *_, newest = sorted(runs.values(), key=lambda run: run.started)
-    words = f" trust=[{','.join(request.trust)}]" * bool(code) + " data=FOLDER" * (bool(data) > request.data)
+    packages = sorted({name.split("/")[0].removesuffix(".py") for name in code})
+    words = f" trust=[{','.join(packages)}]" * bool(code) + " data=FOLDER" * (bool(data) > request.data)
     texts = {
         capsule.STUDY: write_study(jobs),
         capsule.DATA: _describe_data(jobs),
@@ -105,6 +104,15 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
         "environment": {tag: newest.tags[tag] for tag in ENVIRONMENT_TAGS},
     }
     return files, facts
+
+
+def _read_spec(store: Store, facts: RunFacts, trust: Sequence[str]) -> dict[str, Any]:
+    """Return the settled configuration of a job; empty if it ended before it was stored."""
+    if not facts.configuration or facts.run.status == RUNNING:
+        return {}
+    spec = restore_config(store, facts.run.run_id, trust)
+    require_names(spec, "", trust)
+    return spec
 
 
 def write_texts(comparison: Comparison, runs: Sequence[StoredRun], style: Mapping[str, Any]) -> dict[str, bytes]:

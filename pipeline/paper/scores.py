@@ -52,7 +52,11 @@ def compare_scores(stored: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     stored, now : DataFrame
         The results of `read_scores`.
     """
-    both = stored[[*KEYS, "score"]].merge(now, on=KEYS, how="outer", suffixes=("", "_now"), indicator="side")
+    both = (
+        stored[[*KEYS, "score"]]
+        .astype({"fold": int})
+        .merge(now, on=KEYS, how="outer", suffixes=("", "_now"), indicator="side")
+    )
     first, second = both["score"], both["score_now"]
     # An undefined score equals another one.
     is_same = (first == second) | (first.isna() & second.isna() & (both["side"] == "both"))
@@ -61,11 +65,10 @@ def compare_scores(stored: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
 
 def count_scores(compared: pd.DataFrame) -> str:
     """Return how many scores are equal to the last bit, equal to 1e-9, and different."""
-    size = compared[["score", "score_now"]].abs().max(axis=1)
-    n_equal = int((compared["difference"] == 0).sum())
-    n_close = int((compared["difference"] <= CLOSE * size).sum()) - n_equal
-    text = f"{n_equal:,} of {len(compared):,} scores equal to the last bit"
-    n_different = len(compared) - n_equal - n_close
+    others = compared[compared["difference"] != 0]
+    text = f"{len(compared) - len(others):,} of {len(compared):,} scores equal to the last bit"
+    n_close = int((others["difference"] <= CLOSE * others[["score", "score_now"]].abs().max(axis=1)).sum())
+    n_different = len(others) - n_close
     return f"{text}, {n_close:,} equal to {CLOSE:g}, {n_different:,} different" if n_close + n_different else text
 
 

@@ -6,18 +6,19 @@ composed, and on the defaults of a version.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.comparison.run_facts import TARGET_KEY, RunFacts, read_overrides
+from bakeoff.pipeline.config.compose_job import compose_job
 from bakeoff.pipeline.config.options import GROUPS, load_yaml
 from bakeoff.pipeline.config.settle import settle_config, to_yaml
-from bakeoff.pipeline.config.words import Invocation
+from bakeoff.pipeline.config.words import Invocation, split_sweep_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paper.tables import hide_folders
 from bakeoff.pipeline.sweep.jobs import INVALID, Job
-from bakeoff.pipeline.tracking.stored_config import rename_files
+from bakeoff.pipeline.tracking.stored_config import move_data, rename_files
 from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG
 
 HEADER = "# The jobs of a study; run them with: bakeoff -m jobs=study.yaml on_invalid=skip\n"
@@ -27,6 +28,9 @@ PLACES = {"url": "${oc.env:BAKEOFF_DATABASE}", "data_home": None}
 """Keys of datasets that name a place -> their values in a study."""
 DATA_FOLDER = Path("data")
 WORDS = "words"
+JOBS_PREFIX = "jobs="
+OWN_PREFIXES = ("tracking", "trust")
+"""The beginnings of the words of jobs that a study leaves open."""
 REFUSED = "refused"
 REFUSED_PREFIX = f"{REFUSED}: "
 
@@ -78,38 +82,51 @@ def _name_part(named: dict[str, Any], option: str, value: Any) -> str:
     return next(name for name in names if json.dumps(named.setdefault(name, value), default=str) == text)
 
 
-def read_study(text: str, sweep: str, tracking: Mapping[str, Any], trust: Sequence[str]) -> list[Job]:
-    """Return the jobs of a study; those that were refused are invalid, with their reasons.
+@dataclass(frozen=True)
+class Surroundings:
+    """What the jobs of a study take from the machine on which they run.
 
-    Parameters
+    Attributes
     ----------
-    text : str
     sweep : str
-        The name of the sweep of the jobs.
+        The name of their sweep.
     tracking : mapping
         The settings of their store.
     trust : sequence of str
         Packages that the user trusts now.
+    folder : Path
+        The folder of the files of datasets.
+    place : str
+        This folder in the words of the user, for messages.
+    """
+
+    sweep: str
+    tracking: Mapping[str, Any]
+    trust: Sequence[str]
+    folder: Path
+    place: str
+
+
+def read_study(text: str, around: Surroundings) -> list[Job]:
+    """Return the jobs of a study; those that were refused are invalid, with their reasons.
 
     Raises
     ------
     UserError
-        The text does not describe a study, or a class needs trust.
+        The text does not describe a study, a class needs trust, or a file is missing.
     """
     content = load_yaml(text, "the study")
     try:
         options, shared = content["options"], content["every_job"]
-        return [
-            _read_job(Invocation({}, tuple(line), sweep, number), {**shared, **line}, options, tracking, trust)
-            for number, line in enumerate(content["jobs"])
-        ]
+        lines = [{**shared, **line} for line in content["jobs"]]
+        varying = tuple(dict.fromkeys(key for line in content["jobs"] for key in line if key != WORDS))
+        invocation = Invocation({}, varying, around.sweep)
+        return [_read_job(replace(invocation, number=i), line, options, around) for i, line in enumerate(lines)]
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"this is not a study written by `bakeoff paper`: {error!r}.") from error
 
 
-def _read_job(
-    invocation: Invocation, line: Line, options: Mapping[str, Any], tracking: Mapping[str, Any], trust: Sequence[str]
-) -> Job:
+def _read_job(invocation: Invocation, line: Line, options: Mapping[str, Any], around: Surroundings) -> Job:
     words = tuple(map(str, line.pop(WORDS, ())))
     choices = {key: str(value).partition(" (")[0] for key, value in line.items() if key in GROUPS}
     invocation = replace(invocation, choices=choices, overrides=words)
@@ -117,5 +134,32 @@ def _read_job(
     if REFUSED in line:
         return Job(invocation.number, name, invocation, state=INVALID, reason=str(line[REFUSED]))
     spec = {key: options[key][value] if key in options else value for key, value in line.items()}
-    settled = settle_config({**spec, "tracking": dict(tracking), "trust": list(trust), "figures": []})
-    return Job(invocation.number, name, invocation, settled)
+    changed = [key for key, place in PLACES.items() if spec["dataset"].get(key, place) != place]
+    if changed:
+        raise UserError(f"dataset.{changed[0]} of a study must be {PLACES[changed[0]]}.")
+    dataset = move_data(spec["dataset"], around.folder, around.place)
+    own = {"dataset": dataset, "tracking": dict(around.tracking), "trust": list(around.trust), "figures": []}
+    return Job(invocation.number, name, invocation, settle_config({**spec, **own}))
+
+
+def read_study_words(words: Sequence[str]) -> tuple[list[str], list[Job]]:
+    """Return the words of a sweep, and the jobs of the study that the word ``jobs=FILE`` among them names.
+
+    Raises
+    ------
+    UserError
+        A word belongs neither to the sweep nor to its store, or the file cannot be read.
+    """
+    file = Path(next(word for word in words if word.startswith(JOBS_PREFIX)).removeprefix(JOBS_PREFIX))
+    sweep_words, others = split_sweep_words([word for word in words if not word.startswith(JOBS_PREFIX)])
+    foreign = [word for word in others if not word.startswith(OWN_PREFIXES)]
+    if foreign:
+        raise UserError(f"{foreign[0]} has no effect on the jobs of {file}, which have all of their settings.")
+    try:
+        text = file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"jobs={file} cannot be read: {error}.") from error
+    own = compose_job(others).spec
+    folder = file.parent / DATA_FOLDER
+    jobs = read_study(text, Surroundings(file.stem, own["tracking"], own["trust"], folder, str(folder)))
+    return [f"hydra.sweep.dir=outputs/sweeps/{file.stem}", *sweep_words], jobs

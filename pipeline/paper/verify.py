@@ -10,7 +10,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from random import Random
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from bakeoff.pipeline.comparison.request import SelectionRequest
-from bakeoff.pipeline.comparison.stored_comparison import make_comparison
+from bakeoff.pipeline.comparison.stored_comparison import compare_selection, select_runs
 from bakeoff.pipeline.config.engine import SHIPPED_FILES
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
@@ -30,9 +30,9 @@ from bakeoff.pipeline.paper.tables import TableStyle, write_tables
 from bakeoff.pipeline.replay.differences import find_changes
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, Job, JobOutcome
 from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep
+from bakeoff.pipeline.text.wording import count_nouns
 from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.store import open_store
-from bakeoff.pipeline.tracking.stored_config import move_data
+from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import read_stored_runs
 
 EXPERIMENT = "verification"
@@ -99,9 +99,11 @@ class Verifier:
                 "experiment": EXPERIMENT,
                 "models": False,
             }
-            text = self._files[capsule.STUDY].decode()
-            jobs = study.read_study(text, str(self._sweep.sweep), tracking, self.request.trust)
-            runnable = [self._locate_data(job) for job in jobs if job.spec]
+            place = f"data={self.request.data}" if self._data else "data=FOLDER is needed: the capsule"
+            folder = self._data or self._folder / study.DATA_FOLDER
+            around = study.Surroundings(str(self._sweep.sweep), tracking, self.request.trust, folder, place)
+            jobs = study.read_study(self._files[capsule.STUDY].decode(), around)
+            runnable = [job for job in jobs if job.spec]
             self._require_same_data(runnable)
             self._announce_changes()
             drawn = self._draw_jobs(runnable)
@@ -130,16 +132,6 @@ class Verifier:
             target = self._folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-
-    def _locate_data(self, job: Job) -> Job:
-        """Return a job that reads the files of the capsule, or those of the folder that the request names."""
-        node = job.spec["dataset"]
-        changed = [key for key, place in study.PLACES.items() if node.get(key, place) != place]
-        if changed:
-            raise UserError(f"dataset.{changed[0]} of {capsule.STUDY} must be {study.PLACES[changed[0]]}.")
-        place = f"data={self.request.data}" if self._data else "data=FOLDER is needed: the capsule"
-        moved = move_data(node, self._data or self._folder / study.DATA_FOLDER, place)
-        return replace(job, spec={**job.spec, "dataset": moved})
 
     def _require_same_data(self, jobs: Sequence[Job]) -> None:
         """Reject datasets whose rows are not those of the study."""
@@ -192,10 +184,10 @@ class Verifier:
             *(f"job {i} ({names[i]}) has scores here; in the study, it {reasons[i]}" for i in successes),
         ]
         n_failed = len(names) - len(done) - len(new_failures)
-        sentences += [f"{n_failed} jobs have no scores, as in the study"] if n_failed else []
+        sentences += [f"{count_nouns(n_failed, 'job')} without scores, as in the study"] if n_failed else []
         tables = "not written, because not all jobs ran"
         if len(names) == n_jobs:
-            difference = self._compare_tables()
+            difference = self._compare_tables(store)
             sentences += [difference] if difference else []
             tables = "different" if difference else "identical"
         if len(names) < n_jobs and n_equal == len(names):
@@ -209,10 +201,11 @@ class Verifier:
         status = DIFFERENT if has_failed else NOT_CHECKED if kinds else VERIFIED
         return Verification(status, [*sentences, verdict])
 
-    def _compare_tables(self) -> str:
+    def _compare_tables(self, store: Store) -> str:
         """Return how tables written from the repeated jobs differ from those of the capsule; empty if they do not."""
         try:
-            now = write_tables(make_comparison(self._sweep).comparison, TableStyle(**self._facts["style"]))
+            comparison = compare_selection(store, select_runs(store, self._sweep), self._sweep).comparison
+            now = write_tables(comparison, TableStyle(**self._facts["style"]))
         except UserError as error:
             return f"the tables cannot be written: {error}"
         pairs = zip_longest(self._files[capsule.TABLES].decode().splitlines(), now.splitlines())
