@@ -94,7 +94,8 @@ def _compare(request: CompareRequest, command: str) -> bool:
     """Compare runs, write the report, and return whether the gate found a worse configuration."""
     # NumPy is loaded after the sweep has set the number of threads, which may affect the last bits of scores.
     from bakeoff.pipeline.comparison.reports import make_report
-    from bakeoff.pipeline.comparison.stored_comparison import SUFFIX, keep_reports, make_comparison
+    from bakeoff.pipeline.comparison.request import SUFFIX
+    from bakeoff.pipeline.comparison.stored_comparison import keep_reports, make_comparison
     from bakeoff.pipeline.comparison.verdict import check_gate
     from bakeoff.pipeline.paper.tables import render_report
 

@@ -84,7 +84,7 @@ def _write_command(verb: str, words: Sequence[str]) -> str:
 
 def _show(request: ReportRequest, findings: Findings) -> None:
     """Write the report, or the changed rows to a CSV file and the report to the terminal."""
-    from bakeoff.pipeline.comparison.stored_comparison import SUFFIX
+    from bakeoff.pipeline.comparison.request import SUFFIX
     from bakeoff.pipeline.tables.output_file import write_table
     from bakeoff.pipeline.tables.report import TERMINAL
 

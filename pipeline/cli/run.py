@@ -34,6 +34,9 @@ STUDY_PREFIX = "jobs="
 FAILED_FLAG = "--failed"
 RERUN_KEYS = ("sweep", "tracking.uri", "tracking.experiment")
 """Keys that select the jobs to run again; all others are keys of the new sweep."""
+FIRST_REPEAT_WORDS = ("evaluation.repeats=1", "evaluation.first_repeat=0")
+SEAL_KEYS = ("seal", "metrics", "base", "alpha", "rope", "until", "repeats")
+"""With ``seal=``, keys of the comparison; all others are keys of the sweep."""
 
 
 class Experiments(NamedTuple):
@@ -103,8 +106,31 @@ def find_status(report: SweepReport | None) -> int:
 
 
 def plan_sweep(words: Sequence[str]) -> int:
-    """Show the jobs of a sweep, their problems and their expected duration, without running them."""
-    return find_status(run_sweep([*words, "dry_run=true"]))
+    """Show the jobs of a sweep, their problems and their expected duration, without running them.
+
+    With seal=NAME, the question is sealed: metrics=, base=, alpha=, rope= and the jobs are stored with a digest.
+
+    Raises
+    ------
+    UserError
+        The command line is invalid, or the jobs cannot be sealed.
+    """
+    if not any(word.startswith("seal=") for word in words):
+        return find_status(run_sweep([*words, "dry_run=true"]))
+    from bakeoff.pipeline.comparison.request import CompareRequest
+
+    own = [word for word in words if word.partition("=")[0] in SEAL_KEYS]
+    request = read_request("plan", CompareRequest, own)
+    # With until=sure, the jobs are those of the first repeat.
+    first = FIRST_REPEAT_WORDS if request.is_until_sure else ()
+    report = run_sweep([*(word for word in words if word not in own), *first, "dry_run=true"])
+    if report is None or report.is_refused:
+        return find_status(report)
+    from bakeoff.pipeline.comparison.seal import seal_jobs
+
+    digest = seal_jobs(request, report.plan.jobs)
+    print(f"sealed as {request.seal} with SHA-256 {digest}; publish the digest where its date can be checked")
+    return 0
 
 
 def rerun_failed_jobs(words: Sequence[str]) -> int:

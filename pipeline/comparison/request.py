@@ -35,12 +35,15 @@ CHOICES = {
 """Field -> allowed values, the default first."""
 COMMAND_KEYS = (
     "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "marks", "choice",
-    "dataset", "until", "repeats",
+    "dataset", "until", "repeats", "seal",
 )  # fmt: skip
 """Keys that determine the numbers of a comparison."""
 PARQUET = ".parquet"
 MAX_REPEATS = 10
 """The default of the largest number of repeats."""
+SUFFIX = "-comparisons"
+"""The end of the name of the experiment with the reports on the runs of another."""
+KIND_TAG = "kind"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +78,8 @@ class SelectionRequest(ExperimentRequest):
         sure, to stop at the repeat of the folds that decides a pair; the jobs after -m then run one repeat at a time.
     repeats : int
         The largest number of repeats with until=sure; by default 10.
+    seal : str
+        The name or digest of the seal to check; by default, those of the compared jobs.
     """
 
     runs: tuple[str, ...] = field(default=(), metadata={"word": "RUN"})
@@ -90,6 +95,7 @@ class SelectionRequest(ExperimentRequest):
     choice: str = "auto"
     until: str = "end"
     repeats: int = MAX_REPEATS
+    seal: str = ""
 
     def __post_init__(self) -> None:
         for name in CHOICES:
@@ -195,10 +201,10 @@ class CompareRequest(SelectionRequest):
             A file is given with other runs, or a key does not apply.
         """
         files = [word for word in self.runs if word.endswith((".csv", PARQUET)) or expand_home(word).is_file()]
-        if files and (len(self.runs) > 1 or self.sweep or self.filter or self.dataset or self.metrics):
+        if files and (len(self.runs) > 1 or self.sweep or self.filter or self.dataset or self.metrics or self.seal):
             raise UserError(
                 f"{files[0]} is a table of scores, which is compared alone; leave out other runs and the keys sweep, "
-                "filter, dataset and metrics. metric= names its scores."
+                "filter, dataset, metrics and seal. metric= names its scores."
             )
         if not files and (self.metric or self.greater_is_better is not None):
             raise UserError("metric= and greater_is_better= describe scores in a file; runs are compared by metrics=.")

@@ -8,7 +8,7 @@ estimates. Its artifacts are the reports and the list of the compared runs.
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pandas as pd
@@ -17,8 +17,9 @@ from bakeoff.pipeline.comparison import selection as select
 from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.reports import make_report, render_csv, render_json, render_page, write_picture_files
-from bakeoff.pipeline.comparison.request import FORMATS, CompareRequest, SelectionRequest
+from bakeoff.pipeline.comparison.request import FORMATS, KIND_TAG, SUFFIX, CompareRequest, SelectionRequest
 from bakeoff.pipeline.comparison.scores_table import compare_scores, read_scores
+from bakeoff.pipeline.comparison.seal import check_seal
 from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.tables.report import EXTENSIONS, TEXT_FORMATS, Report
@@ -27,8 +28,6 @@ from bakeoff.pipeline.tracking import names, provenance, run_content
 from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store, open_store, tag_experiment
 from bakeoff.pipeline.tracking.views import KIND_TAGS as EXPERIMENT_TAGS
 
-SUFFIX = "-comparisons"
-KIND_TAG = "kind"
 KIND = "comparison"
 RUNS_TAG = "compared_runs"
 RUNS_FILE = "runs.json"
@@ -138,12 +137,13 @@ class MadeComparison:
     run_names: Mapping[str, str] = field(default_factory=dict)
 
 
-def make_comparison(request: CompareRequest, command: str = "", frame: pd.DataFrame | None = None) -> MadeComparison:
+def make_comparison(request: SelectionRequest, command: str = "", frame: pd.DataFrame | None = None) -> MadeComparison:
     """Select runs and compare them, or compare the scores of a file.
 
     Parameters
     ----------
-    request : CompareRequest
+    request : SelectionRequest
+        A `CompareRequest` may name a file with scores.
     command : str
         The command line; derived from the request by default.
     frame : DataFrame, optional
@@ -155,8 +155,8 @@ def make_comparison(request: CompareRequest, command: str = "", frame: pd.DataFr
         The runs or the scores cannot be compared.
     """
     command = command or request.write_command()
-    file = request.table
-    if file is not None:
+    if isinstance(request, CompareRequest) and request.table is not None:
+        file = request.table
         scores, name = (read_scores(file), file.name) if frame is None else (frame, "the table")
         return MadeComparison(compare_scores(scores, name, request, command))
     request.require_one_selection()
@@ -180,7 +180,8 @@ def compare_selection(
     base_run = _find_base_run(store, request.base, selection)
     if base_run is not None:
         selection = select.add_base_run(store, selection, base_run)
-    comparison = compare_runs(store, selection, request, command)
+    compared = compare_runs(store, selection, request, command)
+    comparison = replace(compared, notes=(*check_seal(store, compared, request.seal), *compared.notes))
     run_names = {each.run.run_id: each.run.name for each in selection.facts if each.run.run_id in comparison.run_ids}
     return MadeComparison(comparison, store, run_names)
 

@@ -9,11 +9,11 @@ scores have been seen.
 import json
 import math
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset
@@ -22,6 +22,7 @@ from bakeoff.pipeline.tracking.heartbeat import PROCESS_TAG, has_lost_process
 from bakeoff.pipeline.tracking.mlflow_tables import (
     READ_RUNS_OF_JOBS,
     READ_SCORED_JOBS,
+    READ_STARTS_OF_JOBS,
     Keys,
     has_database,
     list_batches,
@@ -66,6 +67,39 @@ def find_runs_of_jobs(store: Store, hashes: Collection[str], keys: Keys = None, 
         if newest.info.status != FINISHED == run.info.status:
             found[job_hash] = run
     return found
+
+
+class RunStart(NamedTuple):
+    """The start of a run.
+
+    Attributes
+    ----------
+    job : str
+        The ``config_hash``.
+    started : int
+        Milliseconds since 1970.
+    is_deleted : bool
+    """
+
+    job: str
+    started: int
+    is_deleted: bool
+
+
+def read_starts(store: Store, hashes: Collection[str]) -> list[RunStart]:
+    """Return the start of each run of some jobs in all experiments, including failed and deleted runs."""
+    if has_database(store.client):
+        ask = partial(store.calls.call, read_rows, store.client, READ_STARTS_OF_JOBS)
+        return [
+            RunStart(job, int(started), bool(gone))
+            for batch in list_batches(hashes)
+            for job, started, gone in ask(hashes=batch)
+        ]
+    runs = (run for each in hashes for run in _search_everywhere(store, f"tags.config_hash = '{each}'"))
+    return [
+        RunStart(run.data.tags["config_hash"], run.info.start_time, run.info.lifecycle_stage == "deleted")
+        for run in runs
+    ]
 
 
 def is_running(store: Store, job_hash: str) -> bool:
@@ -235,10 +269,16 @@ def _read_scored_jobs(store: Store, dataset_digest: str) -> list[tuple[str, str 
     if has_database(store.client):
         rows = store.calls.call(read_rows, store.client, READ_SCORED_JOBS, dataset=dataset_digest)
         return [(job, splits) for job, splits in rows]
+    query = f"{IS_FINISHED} and tags.dataset_digest = '{dataset_digest}' and tags.config_hash != ''"
+    runs = _search_everywhere(store, query)
+    return [(run.data.tags["config_hash"], run.data.tags.get("splits_digest")) for run in runs]
+
+
+def _search_everywhere(store: Store, query: str) -> Iterator[Any]:
+    """Yield the runs of all experiments that a query selects, including deleted ones."""
     from mlflow.entities import ViewType
 
     experiments = store.client.search_experiments(view_type=ViewType.ALL)
     ids = [experiment.experiment_id for experiment in experiments]
-    query = f"{IS_FINISHED} and tags.dataset_digest = '{dataset_digest}' and tags.config_hash != ''"
     pages = iterate_pages(partial(store.client.search_runs, ids, query, ViewType.ALL))
-    return [(run.data.tags["config_hash"], run.data.tags.get("splits_digest")) for page in pages for run in page]
+    return (run for page in pages for run in page)

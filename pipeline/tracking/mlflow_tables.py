@@ -55,6 +55,11 @@ WHERE job.key = 'config_hash' AND job.value IN :hashes
 AND runs.experiment_id = :experiment AND runs.lifecycle_stage = 'active'
 ORDER BY runs.start_time DESC, runs.run_uuid
 """
+READ_STARTS_OF_JOBS = """
+SELECT job.value, runs.start_time, runs.lifecycle_stage = 'deleted'
+FROM tags AS job JOIN runs ON runs.run_uuid = job.run_uuid
+WHERE job.key = 'config_hash' AND job.value IN :hashes
+"""
 READ_INFOS = """
 SELECT run_uuid AS run_id, name AS run_name, status, start_time, end_time, lifecycle_stage, artifact_uri
 FROM runs WHERE run_uuid IN :ids

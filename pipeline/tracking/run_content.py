@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -125,6 +125,16 @@ def fetch_folder(store: Store, address: str, temporary: str) -> Path:
 
     receive = partial(download_artifacts, dst_path=temporary, tracking_uri=store.uri)
     return Path(store.calls.call(receive, address, seconds=MAX_TRANSFER_SECONDS))
+
+
+def read_artifact(store: Store, address: str) -> str:
+    """Return the text of an artifact at a URI; empty if it cannot be read."""
+    from mlflow.exceptions import MlflowException
+
+    # MLflow would copy a local folder in a thread, but workers are copied from a process without threads.
+    with TemporaryDirectory(prefix="bakeoff-") as temporary, suppress(MlflowException, OSError, ValueError):
+        return fetch_folder(store, address, temporary).read_text()
+    return ""
 
 
 def _require_no_links(folder: Path) -> None:

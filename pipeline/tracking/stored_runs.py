@@ -17,7 +17,7 @@ from typing import Any
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.history import FINISHED, find_finished_runs
 from bakeoff.pipeline.tracking.mlflow_tables import read_histories
-from bakeoff.pipeline.tracking.run_content import artifact_folder, fetch_folder
+from bakeoff.pipeline.tracking.run_content import artifact_folder, fetch_folder, read_artifact
 from bakeoff.pipeline.tracking.store import Store, load_runs, search_runs, tag_experiment, tidy_name, write_condition
 
 FOLDER = "sweeps"
@@ -118,16 +118,11 @@ def find_earlier_runs(store: Store, record: SweepRecord, started: Iterable[Any])
 
 def _load_record(store: Store, name: str) -> SweepRecord | None:
     """Return a list of jobs, or None if there is none or the file was written by another program."""
-    from mlflow.exceptions import MlflowException
-
     try:
-        with TemporaryDirectory(prefix="bakeoff-") as temporary:
-            # MLflow would copy a local folder in a thread, but workers are copied from a process without threads.
-            file = fetch_folder(store, f"{_locate_artifacts(store)}/{FOLDER}/{name}.json", temporary)
-            stored: dict[str, Any] = json.loads(file.read_text())
+        stored: dict[str, Any] = json.loads(read_artifact(store, f"{_locate_artifacts(store)}/{FOLDER}/{name}.json"))
         jobs: Sequence[dict[str, str]] = stored["jobs"]
         return SweepRecord(name, tuple(RecordedJob(**job) for job in jobs), float(stored["started"]))
-    except (MlflowException, OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
