@@ -92,7 +92,7 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
         ),
     }
     files = {
-        **write_texts(comparison, list(runs.values()), style),
+        **_write_texts(comparison, list(runs.values()), TableStyle(**style)),
         **{name: text.encode() for name, text in texts.items()},
         capsule.SCORES: _write_scores(scores, jobs),
         **{f"code/{name}": file.read_bytes() for name, file in code.items()},
@@ -115,11 +115,11 @@ def _read_spec(store: Store, facts: RunFacts, trust: Sequence[str]) -> dict[str,
     return spec
 
 
-def write_texts(comparison: Comparison, runs: Sequence[StoredRun], style: Mapping[str, Any]) -> dict[str, bytes]:
+def _write_texts(comparison: Comparison, runs: Sequence[StoredRun], style: TableStyle) -> dict[str, bytes]:
     """Return what a paper shows of a comparison: the tables, the methods, the references and the figures."""
     methods = write_methods(comparison, runs)
     return {
-        capsule.TABLES: write_tables(comparison, TableStyle(**style)).encode(),
+        capsule.TABLES: write_tables(comparison, style).encode(),
         "methods.tex": methods.encode(),
         "references.bib": write_references(methods).encode(),
         **{f"figures/{name}": content for name, content in list_figures(comparison).items()},

@@ -20,6 +20,9 @@ RUN_ELSEWHERE: Mapping[str, str] = {
 REPEATED = ("evaluation=repeated_kfold", "evaluation.repeats=1", "evaluation.folds=3")
 BEFORE: Mapping[str, Sequence[Sequence[str]]] = {
     "docs/comparison.md": [["dataset=blobs", "learner=majority", *REPEATED], ["ship", "latest", "as=churn@champion"]],
+    "docs/paper.md": [
+        ["-m", "dataset=iris,wine,blobs,moons,breast_cancer", "learner=majority,naive_bayes,knn", *REPEATED],
+    ],
     "docs/replay.md": [
         ["-m", "dataset=iris", "learner=majority,naive_bayes"],
         ["dataset=wine", "learner=knn", "evaluation=kfold"],
@@ -43,6 +46,7 @@ STORED: Mapping[str, Sequence[str]] = {
     "docs/figures.md": [WITHOUT_MODEL],
     "docs/lectures.md": [WITHOUT_MODEL],
     "docs/models.md": [],
+    "docs/paper.md": [WITHOUT_MODEL],
     "docs/replay.md": [],
     "docs/sweeps.md": [WITHOUT_MODEL],
 }
