@@ -18,11 +18,12 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, score_headline
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.panels import (
-    BAR_INCHES,
+    CLASS_COLOURS,
     GRID_COLOUR,
+    MUTED_COLOUR,
+    NAME_LETTERS,
     add_legend,
     add_title,
-    draw_bars,
     in_style,
     make_panels,
 )
@@ -31,6 +32,7 @@ from bakeoff.pipeline.model.permutation import list_scored_parts, permute_column
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import cut_text
 
+BAR_INCHES = 0.24
 MAX_BARS = 20
 """Maximum number of columns to draw, which are those with the greatest values; the table contains all columns."""
 
@@ -138,7 +140,14 @@ def draw_importances(
         The label of the axis, such as "fall in accuracy".
     """
     figure, (axes,) = make_panels(width=7.0, height=1.2 + BAR_INCHES * len(names))
-    draw_bars(axes, names, means, deviations)
+    # Positions are used instead of names, because two names may be equal after truncation.
+    positions = np.arange(len(names))
+    axes.barh(positions, means, xerr=deviations, color=CLASS_COLOURS[0], ecolor=MUTED_COLOUR)
+    axes.set_yticks(positions, [cut_text(name, NAME_LETTERS) for name in names])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.axvline(0, color=MUTED_COLOUR, linewidth=0.8)
+    axes.locator_params(axis="x", nbins=5)
+    axes.grid(axis="x")
     axes.set_xlabel(score_change)
     return figure
 

@@ -13,7 +13,6 @@ from io import BytesIO
 from textwrap import fill
 from typing import Any
 
-import numpy as np
 from cycler import cycler
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -38,7 +37,6 @@ LETTERS_PER_INCH = 12.0
 TITLE_LETTERS_PER_INCH = 8.0
 HANDLE_LETTERS = 8
 """The width of a legend mark, in letters."""
-BAR_INCHES = 0.24
 NAME_LETTERS = 28
 """Longer names of classes, columns and values are truncated or broken into lines."""
 
@@ -172,40 +170,6 @@ def wrap_name(name: str, letters: int = NAME_LETTERS) -> str:
     'knn\nn_neighbors=15\nweights=distance'
     """
     return fill(name, letters, max_lines=3, placeholder=" …", break_on_hyphens=False)
-
-
-def draw_bars(
-    axes: Axes,
-    names: Sequence[str],
-    values: Sequence[float] | np.ndarray,
-    deviations: np.ndarray | None = None,
-    *,
-    texts: Sequence[str] = (),
-) -> None:
-    """Draw a horizontal bar for each name, with the first on top.
-
-    Parameters
-    ----------
-    axes : Axes
-    names : sequence of n str
-        The names; long ones are truncated.
-    values : array of shape (n,)
-    deviations : ndarray of shape (n,), optional
-        The lengths of whiskers on both sides of the ends of the bars.
-    texts : sequence of n str, optional
-        Texts written after the bars.
-    """
-    # Positions are used instead of names, because two names may be equal after truncation.
-    positions = np.arange(len(names))
-    bars = axes.barh(positions, values, xerr=deviations, color=CLASS_COLOURS[0], ecolor=MUTED_COLOUR)
-    axes.set_yticks(positions, [cut_text(name, NAME_LETTERS) for name in names])
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.axvline(0, color=MUTED_COLOUR, linewidth=0.8)
-    axes.locator_params(axis="x", nbins=5)
-    axes.grid(axis="x")
-    if texts:
-        axes.bar_label(bars, texts, padding=4)
-        axes.margins(x=0.2)  # room for the texts
 
 
 NO_METADATA: Any = {"Creator": None, "Date": None, "Format": None, "Type": None}

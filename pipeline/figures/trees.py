@@ -54,24 +54,10 @@ SHORT_ANSWERS = {"<": "yes", "<=": "yes", ">": "no", ">=": "no"}
 """The answers to a question about a number, which is written above them."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TreeFigure(RunFigure):
-    """Abstract: a figure of one of bakeoff's decision trees."""
-
-    def check(self, experiment: Experiment, splits: Splits) -> None:
-        """Check before a run that the learner is a decision tree; raise UserError otherwise."""
-        super().check(experiment, splits)
-        # scikit-learn's trees have no such method, and lack attributes that the figure needs.
-        if not hasattr(experiment.learner, "prune"):
-            raise self.refuse("draws decision trees", "add learner=decision_tree, or remove the figure")
-        if experiment.target.is_on:
-            raise self.refuse("would show the values of a transformed target", "set target=none, or remove the figure")
-
-
 @final
 @dataclass(frozen=True, kw_only=True)
-class Trees(TreeFigure):
-    """Variants of a tree, side by side.
+class Trees(RunFigure):
+    """Variants of one of bakeoff's decision trees, side by side.
 
     Parameters
     ----------
@@ -93,6 +79,11 @@ class Trees(TreeFigure):
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Check before a run that it is a tree, with validation rows if it is pruned; raise UserError otherwise."""
         super().check(experiment, splits)
+        # scikit-learn's trees have no such method, and lack attributes that the figure needs.
+        if not hasattr(experiment.learner, "prune"):
+            raise self.refuse("draws decision trees", "add learner=decision_tree, or remove the figure")
+        if experiment.target.is_on:
+            raise self.refuse("would show the values of a transformed target", "set target=none, or remove the figure")
         if experiment.dataset.is_classification:
             check_colours(self, experiment)
         needs_validation = bool(set(self.pruning.values()) - {PESSIMISTIC})
