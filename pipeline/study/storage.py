@@ -1,22 +1,19 @@
 """The storage of studies: a SQLite file or a PostgreSQL server, created once under a lock."""
 
-import os
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import filelock
 import optuna
 from optuna.storages import RDBStorage
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, first_line
 from bakeoff.pipeline.study.study_key import StudyKey
 from bakeoff.pipeline.text.wording import expand_home
+from bakeoff.pipeline.tracking.sqlite_file import create_whole
 
 DEFAULT_FILE = "outputs/optuna.db"
 WRITE_TIMEOUT_SECONDS = 60
@@ -69,7 +66,7 @@ def open_study(storage: str | None, key: StudyKey) -> Iterator[optuna.Study]:
         study = optuna.create_study(storage=opened, study_name=key.name, directions=directions, load_if_exists=True)
     except (optuna.exceptions.StorageInternalError, SQLAlchemyError, ImportError, OSError, RuntimeError) as error:
         shown = url.render_as_string(hide_password=True)
-        raise UserError(f"hydra.sweeper.storage={shown!r} cannot be used: {str(error).splitlines()[0]}") from error
+        raise UserError(f"hydra.sweeper.storage={shown!r} cannot be used: {first_line(error)}") from error
     try:
         yield study
     finally:
@@ -80,30 +77,14 @@ def open_study(storage: str | None, key: StudyKey) -> Iterator[optuna.Study]:
 def _connect(url: URL) -> RDBStorage:
     """Connect to a storage, which is created first if it does not exist."""
     if url.drivername == "sqlite":
-        _create_file(Path(str(url.database)))
+        create_whole(Path(str(url.database)), _write_tables)
         return RDBStorage(url.render_as_string(), engine_kwargs={"connect_args": {"timeout": WRITE_TIMEOUT_SECONDS}})
     with _hold_creation_lock(url):
         return RDBStorage(url.render_as_string(hide_password=False), engine_kwargs={"pool_pre_ping": True})
 
 
-def _create_file(path: Path) -> None:
-    """Create a SQLite database completely or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        return
-    with filelock.FileLock(f"{path}.lock"):
-        # Another process may have created it while this one was waiting for the lock.
-        if path.exists():
-            return
-        # Optuna creates its tables in many steps, and processes that start together would interfere with each other. A
-        # file moved into place when it is complete is never visible in an incomplete state.
-        with TemporaryDirectory(dir=path.parent, prefix=".creating-") as folder:
-            draft = Path(folder) / path.name
-            RDBStorage(URL.create("sqlite", database=str(draft)).render_as_string()).engine.dispose()
-            with sqlite3.connect(draft) as database:
-                database.execute("PRAGMA journal_mode=WAL")
-            database.close()
-            os.replace(draft, path)
+def _write_tables(file: Path) -> None:
+    RDBStorage(URL.create("sqlite", database=str(file)).render_as_string()).engine.dispose()
 
 
 @contextmanager

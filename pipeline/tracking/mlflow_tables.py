@@ -147,8 +147,8 @@ def shrink_file(path: Path) -> None:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def create_tables(path: Path, uri: str, folder: Path) -> None:
-    """Create the database of a store in a SQLite file, which will be moved into a folder."""
+def create_tables(uri: str, folder: Path) -> None:
+    """Create the tables of a store in a SQLite file, which will be moved into a folder."""
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
     from sqlalchemy.exc import DBAPIError
 
@@ -158,9 +158,6 @@ def create_tables(path: Path, uri: str, folder: Path) -> None:
         SqlAlchemyStore(uri, (folder / ARTIFACTS_FOLDER).as_uri()).engine.dispose()
     except DBAPIError as error:
         raise error.orig or error from None
-    with closing(sqlite3.connect(path)) as database:
-        # With write-ahead logging, processes that write simultaneously wait for each other.
-        database.execute("PRAGMA journal_mode=WAL")
 
 
 def list_expected_tables() -> set[str]:

@@ -11,7 +11,7 @@ written or deleted, and nothing outside the folder of the store is touched.
 import os
 import shlex
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import cache
 from multiprocessing import parent_process
@@ -249,32 +249,44 @@ def _has_escapes() -> bool:
     return make_url(f"{SQLITE_PREFIX}%25").database == "%"
 
 
-def create_sqlite(path: Path) -> bool:
-    """Create the database if it does not exist, as a whole or not at all, and return whether this process did so.
+def create_whole(path: Path, write_tables: Callable[[Path], None]) -> bool:
+    """Create a database if it does not exist, as a whole or not at all, and return whether this process did so.
 
-    MLflow creates its tables in many steps, and processes that do so at the same time interfere with each other. The
-    first process therefore acquires a lock, creates the database under another name, and moves it into place when it is
-    complete.
+    MLflow and Optuna create their tables in many steps, and processes that do so at the same time interfere with each
+    other. The first process therefore acquires a lock, creates the database under another name, and moves it into place
+    when it is complete.
+    """
+    import filelock
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        return False
+    # The folder comes first, because a lock would wait for ever where no file can be created, as in /proc.
+    draft_folder = TemporaryDirectory(dir=path.parent, prefix=".creating-")
+    with draft_folder as folder, filelock.FileLock(f"{path}.lock"):
+        # Another process may have created the file while this one waited.
+        if path.exists():
+            return False
+        draft = Path(folder) / path.name
+        write_tables(draft)
+        with closing(sqlite3.connect(draft)) as database:
+            # With write-ahead logging, processes that write simultaneously wait for each other.
+            database.execute("PRAGMA journal_mode=WAL")
+        os.replace(draft, path)
+    return True
+
+
+def create_sqlite(path: Path) -> bool:
+    """Create the database of a store if it does not exist, and return whether this process did so.
 
     Raises
     ------
     UserError
         The folder or the file cannot be written, or the file is not a SQLite database.
     """
-    import filelock
-
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Checked again under the lock: another process may have created the file while this one waited.
-        if not path.exists():
-            # The folder comes first, because a lock would wait for ever where no file can be created, as in /proc.
-            draft_folder = TemporaryDirectory(dir=path.parent, prefix=".creating-")
-            with draft_folder as folder, filelock.FileLock(f"{path}.lock"):
-                if not path.exists():
-                    draft = Path(folder) / path.name
-                    create_tables(draft, sqlite_uri(draft), path.parent)
-                    os.replace(draft, path)
-                    return True
+        if create_whole(path, lambda draft: create_tables(sqlite_uri(draft), path.parent)):
+            return True
     except (OSError, sqlite3.Error) as error:
         raise UserError(
             f"tracking.uri: {str(path)!r} cannot be created: {error}; make space, or name a file in a folder that you "

@@ -21,6 +21,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     create_tables,
     list_expected_tables,
 )
+from bakeoff.pipeline.tracking.sqlite_file import create_whole
 from bakeoff.pipeline.tracking.store import Store, load_runs, open_store, search_runs
 
 
@@ -28,7 +29,7 @@ from bakeoff.pipeline.tracking.store import Store, load_runs, open_store, search
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the database of a new store."""
     path = tmp_path_factory.mktemp("tables") / "mlflow.db"
-    create_tables(path, f"sqlite:///{path}", path.parent)
+    create_whole(path, lambda draft: create_tables(f"sqlite:///{draft}", path.parent))
     return path
 
 
