@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import confusion_matrix
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model.training_record import SCORE_PREFIXES, count_rows, describe_rows
 from bakeoff.pipeline.stages.dataset.table import COLUMNS_FILE, format_columns
 from bakeoff.pipeline.stages.pruning import PruningPath
-from bakeoff.pipeline.stages.scoring import count_confusions
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.tables.table import Table, make_table
@@ -166,7 +166,7 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
             write_csv(table, folder / f"{name}.csv")
     if experiment.dataset.is_classification:
         classes = experiment.dataset.classes
-        counts = count_confusions(predictions["truth"].to_numpy(), predictions["predicted"].to_numpy(), classes)
+        counts = confusion_matrix(predictions["truth"], predictions["predicted"], labels=classes)
         confusions = pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes)
         write_csv(confusions, folder / "confusion_matrix.csv", has_index=True)
     (folder / COLUMNS_FILE).write_text(format_columns(experiment.dataset), encoding="utf-8")

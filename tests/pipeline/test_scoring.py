@@ -27,7 +27,6 @@ from bakeoff.pipeline.stages.scoring import (
     choose_metrics,
     compute_score,
     compute_scores,
-    count_confusions,
     predict_rows,
 )
 
@@ -321,12 +320,3 @@ def test_scores_of_a_positive_class_are_scikit_learns(name: str, oracle: Callabl
             predictions.truth == positive, predictions.predicted == positive, sample_weight=predictions.weights
         )
         assert score == pytest.approx(expected, rel=1e-12)
-
-
-def test_confusions_are_scikit_learns() -> None:
-    for predictions in draw_predictions():
-        assert predictions.classes is not None
-        counts = count_confusions(predictions.truth, predictions.predicted, predictions.classes)
-        expected = metrics.confusion_matrix(predictions.truth, predictions.predicted, labels=predictions.classes)
-        assert counts.dtype == expected.dtype
-        assert np.array_equal(counts, expected)

@@ -18,7 +18,7 @@ from bakeoff.pipeline.explanation.effects import find_outputs
 from bakeoff.pipeline.model.pyfunc import predict_table
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.stages.scoring import CLASSIFICATION, Predictions, compute_scores, count_confusions, locate_labels
+from bakeoff.pipeline.stages.scoring import CLASSIFICATION, Predictions, compute_scores, locate_labels
 from bakeoff.pipeline.stages.scoring.outputs import find_codes
 from bakeoff.pipeline.stages.scoring.scorers import PROBABILITY
 from bakeoff.pipeline.stages.threshold import TunedThreshold
@@ -168,12 +168,10 @@ def test_the_code_of_a_label_is_that_of_the_equal_class_or_none(classes: Any, la
     assert find_codes(np.asarray(labels), np.asarray(classes)).tolist() == codes
 
 
-def test_scores_and_confusions_of_stored_predictions_refuse_a_foreign_label() -> None:
+def test_scores_of_stored_predictions_refuse_a_foreign_label() -> None:
     truth, predicted, classes = np.array(list("nyn")), np.array(list("nmn")), np.array(["n", "y"])
     with pytest.raises(InvalidPredictions, match="'m', which is not one of the classes 'n', 'y'"):
         compute_scores(CLASSIFICATION, Predictions(truth, predicted, classes=classes))
-    with pytest.raises(InvalidPredictions, match="'m', which is not one"):
-        count_confusions(truth, predicted, classes)
     with pytest.raises(InvalidPredictions, match="'9' and 2 more"):
         locate_labels(np.array([99]), np.array([str(digit) for digit in range(12)]))
 

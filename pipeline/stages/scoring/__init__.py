@@ -31,7 +31,7 @@ from bakeoff.pipeline.stages.scoring.outputs import (
     predict_probabilities,
     predict_values,
 )
-from bakeoff.pipeline.stages.scoring.predictions import Predictions, count_confusions, predict_rows
+from bakeoff.pipeline.stages.scoring.predictions import Predictions, predict_rows
 from bakeoff.pipeline.stages.scoring.scorers import Target, list_scorer_names
 
 __all__ = [
@@ -51,7 +51,6 @@ __all__ = [
     "compute_decision",
     "compute_score",
     "compute_scores",
-    "count_confusions",
     "describe_definition",
     "get_classes",
     "get_task_metrics",

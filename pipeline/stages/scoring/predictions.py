@@ -173,19 +173,6 @@ def encode_labels(predictions: Predictions) -> Predictions:
     )
 
 
-def count_confusions(truth: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Count the rows of each true class (rows) and predicted class (columns): shape (c, c).
-
-    Raises
-    ------
-    InvalidPredictions
-        A label is no class.
-    """
-    true_codes = locate_labels(truth, classes)  # (m,)
-    predicted_codes = locate_labels(predicted, classes)  # (m,)
-    return count_pairs(true_codes, predicted_codes, len(classes), None)
-
-
 def _place_columns(by_training_class: np.ndarray, model: Any, classes: np.ndarray) -> np.ndarray:
     """Return probabilities for all classes of the dataset, shape (m, c), from those for the classes of a model."""
     columns = locate_labels(get_classes(model), classes, f"one of the classes_ of {name_learner(model)}")
