@@ -11,6 +11,7 @@ from bakeoff import learners
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, builder, loop
 from bakeoff.pipeline.stages.pruning import MAX_CONFIDENCE, METHODS, NoPruning
+from bakeoff.pipeline.stages.scoring.metrics import is_available
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
 
@@ -138,8 +139,7 @@ def check_tuning(experiment: Experiment) -> None:
         check_parameters(learner, "space")
         check_processes(learner, "space")
     # Candidates are not calibrated.
-    needs = experiment.headline_metric.needs
-    if needs and not any(hasattr(experiment.learner, method) for method in needs):
+    if not is_available(experiment.headline_metric, experiment.learner):
         raise UserError(
             f"tuning selects by {experiment.headline}, the first of evaluation.metrics, before calibration, but "
             f"{type(experiment.learner).__name__} has no predict_proba; list another metric first."

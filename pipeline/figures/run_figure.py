@@ -21,6 +21,7 @@ from bakeoff.pipeline.checks.learner import check_parameters, check_row_bounds
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, prepare_rows, score_headline
 from bakeoff.pipeline.figures.panels import NAME_LETTERS, in_style
+from bakeoff.pipeline.stages.scoring.metrics import is_available
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
 from bakeoff.pipeline.tables.output_file import write_csv
@@ -55,8 +56,7 @@ def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Pa
         except UserError as error:
             raise UserError(f"figures: {error}") from None
     # The headline score must be one that can be computed for variants, which are not calibrated.
-    needs = experiment.headline_metric.needs
-    if needs and not any(hasattr(experiment.learner, method) for method in needs):
+    if not is_available(experiment.headline_metric, experiment.learner):
         raise UserError(
             f"figures: {experiment.headline}, the first of evaluation.metrics, needs calibrated probabilities, "
             "but the models fitted for a figure are not calibrated; list another metric first, or remove the "
