@@ -17,13 +17,13 @@ from bakeoff.pipeline.parts.project import PartFile
 from bakeoff.pipeline.parts.trial import (
     SEED,
     Trial,
-    TrialRun,
     describe_difference,
     list_trials,
     prepare_trial,
     run_trial,
 )
 from bakeoff.pipeline.stages.scoring import compute_score
+from bakeoff.pipeline.sweep.job import JobResult
 from bakeoff.pipeline.text.secrets import describe_error
 from bakeoff.pipeline.text.wording import format_score
 
@@ -100,7 +100,7 @@ def _try_part(part: PartFile, trial: Trial) -> Finding:
         return Finding(status, trial.name, _first_line(error))
 
 
-def _judge_runs(part: PartFile, name: str, first: TrialRun, second: TrialRun) -> Finding:
+def _judge_runs(part: PartFile, name: str, first: JobResult, second: JobResult) -> Finding:
     """Return the finding from two runs of a trial, under the name of its table."""
     fault = describe_difference(first, second)
     if not fault and part.group == "metric":
@@ -112,14 +112,14 @@ def _judge_runs(part: PartFile, name: str, first: TrialRun, second: TrialRun) ->
     if fault:
         return Finding(WRONG, name, fault)
     headline = first.prepared.experiment.headline
-    mean = np.mean([fold.scores[f"test_{headline}"] for fold in first.result.folds])
+    mean = np.mean([fold.scores[f"test_{headline}"] for fold in first.folds])
     return Finding(OK, name, f"{headline} {format_score(float(mean))} on test rows, in both runs")
 
 
-def _judge_metric(name: str, run: TrialRun) -> Finding:
+def _judge_metric(name: str, run: JobResult) -> Finding:
     """Check that the true values score better than the predictions of a run."""
     (metric,) = run.prepared.experiment.metrics.values()
-    predictions = run.result.folds[0].predictions
+    predictions = run.folds[0].predictions
     changes: dict[str, Any] = {"predicted": predictions.truth}
     if predictions.classes is not None:
         is_class = predictions.truth[:, None] == predictions.classes  # (m, c)
@@ -135,7 +135,7 @@ def _judge_metric(name: str, run: TrialRun) -> Finding:
     return Finding(WRONG, name, f"perfect predictions are not the best: {shown}; {cure}")
 
 
-def _find_broken_order(run: TrialRun) -> str:
+def _find_broken_order(run: JobResult) -> str:
     """Report splits that train on later rows although their class keeps the order, which no other check refuses."""
     times = run.prepared.experiment.dataset.times
     for split in run.prepared.splits.folds:
@@ -145,9 +145,9 @@ def _find_broken_order(run: TrialRun) -> str:
     return ""
 
 
-def _depends_on_other_rows(run: TrialRun) -> bool:
+def _depends_on_other_rows(run: JobResult) -> bool:
     """Return whether the model of a run predicts the rows of its dataset differently in small batches."""
-    model = run.result.model.predictor
+    model = run.model.predictor
     X = run.prepared.experiment.dataset.X
     whole = np.asarray(model.predict(X))  # (n,)
     batches = [model.predict(X.iloc[start : start + BATCH_ROWS]) for start in range(0, len(X), BATCH_ROWS)]

@@ -59,20 +59,6 @@ class Trial:
     spec: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class TrialRun:
-    """A trial that has ended.
-
-    Attributes
-    ----------
-    prepared : PreparedJob
-    result : JobResult
-    """
-
-    prepared: PreparedJob
-    result: JobResult
-
-
 def list_trials(part: PartFile, folder: Path, words: Sequence[str] = ()) -> list[Trial]:
     """Return the jobs that contain a part, before any of them has run.
 
@@ -109,7 +95,7 @@ def prepare_trial(trial: Trial) -> PreparedJob:
     return prepare_job(trial.spec, Invocation({}), PartCache())
 
 
-def run_trial(trial: Trial) -> TrialRun:
+def run_trial(trial: Trial) -> JobResult:
     """Run a job and draw its figures; nothing is stored.
 
     Raises
@@ -124,19 +110,19 @@ def run_trial(trial: Trial) -> TrialRun:
     with TemporaryDirectory(prefix="bakeoff-") as name:
         for figure in prepared.figure_choice.figures:
             figure.save(Path(name), prepared.experiment, result.folds, result.model)
-    return TrialRun(prepared, result)
+    return result
 
 
-def describe_difference(first: TrialRun, second: TrialRun) -> str:
+def describe_difference(first: JobResult, second: JobResult) -> str:
     """Return how two runs of a trial differ in data, splits, or any bit of a number; empty if they do not."""
     experiment = first.prepared.experiment
     if experiment.dataset.digest() != second.prepared.experiment.dataset.digest():
         return "the dataset differs when it is loaded again, so runs cannot be compared; use a fixed seed"
     if first.prepared.splits.digest() != second.prepared.splits.digest():
         return "the same seed gives different splits; draw from numpy.random.default_rng(seed) alone"
-    repeats = [measure_repeat(experiment, run.result.folds, run.result.model) for run in (first, second)]
+    repeats = [measure_repeat(experiment, run.folds, run.model) for run in (first, second)]
     scores, again = map(write_scores, repeats)
-    model, other = (run.result.model.predictor for run in (first, second))
+    model, other = (run.model.predictor for run in (first, second))
     comparisons = (compare_values("scores", scores, again), compare_models(model, other, experiment.dataset))
     differences = [difference for comparison in comparisons for difference in comparison.differences]
     if not differences:
