@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -182,11 +182,10 @@ class ComparisonResult:
 
 def _tabulate(comparison: Comparison, kind: str) -> pd.DataFrame:
     """Return the summaries or the pairs of all metrics and datasets."""
-    return pd.DataFrame(list(_iterate_rows(comparison, kind)))
-
-
-def _iterate_rows(comparison: Comparison, kind: str) -> Iterator[dict[str, Any]]:
-    for result in comparison.results:
-        for dataset in result.datasets:
-            for part in getattr(dataset, kind):
-                yield {"metric": result.metric, "dataset": dataset.dataset, **asdict(part)}
+    rows = [
+        {"metric": result.metric, "dataset": dataset.dataset, **asdict(part)}
+        for result in comparison.results
+        for dataset in result.datasets
+        for part in getattr(dataset, kind)
+    ]
+    return pd.DataFrame(rows)

@@ -233,17 +233,10 @@ def tabulate_scores(experiment: Experiment, folds: Sequence[FoldResult]) -> pd.D
     Scores on training rows are NaN for all metrics except the headline, unless all metrics are requested.
     """
     summary = summarize_folds(experiment, folds)
-    parts = [part for part in PARTS if f"{part}_{experiment.headline}" in summary]
-    rows = {metric: _select_metric(summary, metric, parts) for metric in experiment.metrics}
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    return table.rename_axis("metric")
-
-
-def _select_metric(summary: Mapping[str, float], metric: str, parts: Sequence[str]) -> dict[str, float]:
-    values = {}
-    for part in parts:
-        values[part] = summary.get(f"{part}_{metric}", float("nan"))
-        deviation = summary.get(f"{part}_{metric}{STD}")
-        if deviation is not None:
-            values[f"{part}{STD}"] = deviation
-    return values
+    table = {
+        f"{part}{end}": [summary.get(f"{part}_{metric}{end}", float("nan")) for metric in experiment.metrics]
+        for part in PARTS
+        for end in ("", STD)
+        if f"{part}_{experiment.headline}{end}" in summary
+    }
+    return pd.DataFrame(table, pd.Index(experiment.metrics, name="metric"))
