@@ -189,3 +189,13 @@ def require_kind(key: str, value: Any, annotation: Any) -> None:
         raise UserError(f"{key}=null: this key takes a value; give one, or leave the key out.")
     if isinstance(value, list | Mapping) and kind.removesuffix(" | None") in SINGLE:
         raise UserError(f"{key}={shown} must be a single value.")
+
+
+def first_line(error: object) -> str:
+    """Return the first line of the message of an error; empty if there is no message."""
+    return str(error).strip().partition("\n")[0]
+
+
+def name_error(error: BaseException) -> str:
+    """Return the type of an error and the first line of its message, without its full stop."""
+    return f"{type(error).__name__}: {first_line(error).rstrip('.')}"

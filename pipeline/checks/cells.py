@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, first_line
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.preprocessing import (
     get_max_nominal_values,
@@ -87,7 +87,7 @@ def _try_preprocessing(experiment: Experiment, train: np.ndarray, X: pd.DataFram
             warnings.simplefilter("ignore")  # each fit of the run reports them
             prepared = steps.fit(dataset.X.iloc[train], dataset.y[train]).transform(X)
     except (ValueError, TypeError, AttributeError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        reason = first_line(error).rstrip(".")
         raise UserError(f"preprocessing: {reason}.") from error
     return prepared if isinstance(prepared, pd.DataFrame) else pd.DataFrame(prepared)
 

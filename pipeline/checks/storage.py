@@ -14,7 +14,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from bakeoff.pipeline.config.settle import to_yaml
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, name_error
 from bakeoff.pipeline.experiment import Experiment, fit_model, make_pipeline
 from bakeoff.pipeline.experiment.builder import get_row_bounded_parameters
 from bakeoff.pipeline.model.allowed_types import UntrustedType, describe_types, is_from, is_known, trusted_types
@@ -164,14 +164,14 @@ def _store(model: Any, trust: Sequence[str]) -> Any:
         raise UserError(f"the model {error} Alternatively, set tracking.models=false to store no model.") from None
     except Exception as error:
         raise UserError(
-            f"the model cannot be stored without code: {_first_line(error)}; remove what cannot be stored, "
+            f"the model cannot be stored without code: {name_error(error)}; remove what cannot be stored, "
             f"{WITHOUT_MODEL}."
         ) from error
     try:
         return skops.io.loads(dumped, trusted=types)
     except Exception as error:
         raise UserError(
-            f"the model can be stored but not loaded: {_first_line(error)}; correct its class, {WITHOUT_MODEL}."
+            f"the model can be stored but not loaded: {name_error(error)}; correct its class, {WITHOUT_MODEL}."
         ) from error
 
 
@@ -188,7 +188,7 @@ def _require_same_predictions(model: Any, loaded: Any, X: pd.DataFrame) -> None:
             reason = f"{method} returns different values"
         except Exception as error:
             is_same = False
-            reason = f"{method} fails with {_first_line(error)}"
+            reason = f"{method} fails with {name_error(error)}"
         if not is_same:
             raise UserError(
                 f"the model loses part of its fitted state when it is stored and loaded: {reason}; correct the "
@@ -212,8 +212,3 @@ def _choose_rows(trial: Experiment, rows: np.ndarray) -> np.ndarray:
     labels = trial.dataset.y[rows]
     n_of_class = max(MIN_ROWS_OF_CLASS, -(-n_wanted // max(1, len(np.unique(labels)))))
     return pd.Series(rows).groupby(labels).head(n_of_class).to_numpy()
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0].rstrip('.')}"

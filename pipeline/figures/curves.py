@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, first_line
 from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_split
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.panels import (
@@ -159,7 +159,7 @@ def _evaluate_part(experiment: Experiment, fold: FoldResult, rows: np.ndarray) -
             return evaluate_split(experiment, fold.number, replace(fold.split, train=rows)).scores, ""
     except (ValueError, UserError) as error:
         # A few rows may have only one class, or be fewer than the requested neighbours.
-        return {}, secrets.hide_secrets(str(error).splitlines()[0])
+        return {}, secrets.hide_secrets(first_line(error))
 
 
 @final

@@ -18,6 +18,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from sklearn.exceptions import InconsistentVersionWarning
 
+from bakeoff.pipeline.errors import name_error
 from bakeoff.pipeline.identity.source_code import MAIN, follow_imports, list_modules
 from bakeoff.pipeline.model.allowed_types import UntrustedType, list_own_packages, trusted_types
 
@@ -219,7 +220,7 @@ def read_reviewed_estimator(folder: Path, trust: Sequence[str]) -> tuple[Any, li
     except UntrustedType:
         raise
     except Exception as error:
-        raise UnreadableEstimator(_first_line(error)) from error
+        raise UnreadableEstimator(name_error(error)) from error
     notes = compare_code(list_own_packages(types), folder)
     return _build(dumped, types), notes
 
@@ -230,7 +231,7 @@ def _read_dump(folder: Path) -> bytes:
     try:
         require_bounded_archive(dumped)
     except (BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
-        raise UnreadableEstimator(_first_line(error)) from error
+        raise UnreadableEstimator(name_error(error)) from error
     return dumped
 
 
@@ -243,9 +244,4 @@ def _build(dumped: bytes, types: Sequence[str]) -> Any:
         try:
             return skops.io.loads(dumped, trusted=list(types))
         except Exception as error:
-            raise UnreadableEstimator(_first_line(error)) from error
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0]}"
+            raise UnreadableEstimator(name_error(error)) from error

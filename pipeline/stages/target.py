@@ -14,7 +14,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import FunctionTransformer
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, first_line
 
 RELATIVE_TOLERANCE = 1e-6
 """The relative tolerance for a target that is transformed and transformed back."""
@@ -114,7 +114,7 @@ class TransformedTarget:
                 transformed = fitted.transform(column)
                 returned = fitted.inverse_transform(transformed) if np.isfinite(transformed).all() else None
             except (ValueError, TypeError) as error:
-                raise UserError(f"target: {name} rejects {target!r}: {str(error).splitlines()[0]}") from error
+                raise UserError(f"target: {name} rejects {target!r}: {first_line(error)}") from error
         if returned is None:
             bad = y[~np.isfinite(transformed).all(axis=1)]  # (k,)
             raise UserError(

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, first_line
 from bakeoff.pipeline.model.allowed_types import UntrustedType
 from bakeoff.pipeline.model.estimator_file import (
     MODEL_FILE_NAME,
@@ -109,7 +109,7 @@ def open_model(store: Store, found: FoundModel, trust: Sequence[str] = ()) -> Mo
             location = store.client.get_logged_model(found.model_id).artifact_location
             folder = fetch_folder(store, location, temporary)
         except (MlflowException, OSError) as error:
-            raise UserError(f"{title} cannot be read: {str(error).splitlines()[0]}") from None
+            raise UserError(f"{title} cannot be read: {first_line(error)}") from None
         if not (folder / MODEL_FILE_NAME).is_file():
             raise UserError(
                 f"{title} cannot be read: there is no {MODEL_FILE_NAME} in {folder}. Its files were deleted, "

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import sklearn
 import yaml
 
-from bakeoff.pipeline.errors import StoreError, UserError
+from bakeoff.pipeline.errors import StoreError, UserError, first_line
 from bakeoff.pipeline.model.allowed_types import UntrustedType, list_own_packages, trusted_types
 from bakeoff.pipeline.model.estimator_file import CODE_FOLDER, MODEL_FILE_NAME, write_own_code
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE, MLMODEL_FILE, PREDICTION, list_outputs
@@ -229,7 +229,7 @@ def store_version(
             _discard_model(store, model_id)
             raise
     except (MlflowException, OSError, UntrustedType) as error:
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         raise UserError(f"the model of run {record.run_id} cannot be stored as {name}: {reason}") from error
 
 

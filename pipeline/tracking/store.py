@@ -18,7 +18,7 @@ from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean, write_install_command
+from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean, first_line, write_install_command
 from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.text.secrets import expand_address, find_secrets, hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, expand_home
@@ -257,7 +257,7 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
             f"{shown} needs a package that is not installed: {error.name}; {write_install_command('postgres')}."
         ) from error
     except (MlflowException, OSError, ValueError, SQLAlchemyError) as error:
-        raise UserError(f"{shown} cannot be used: {str(error).splitlines()[0]}") from error
+        raise UserError(f"{shown} cannot be used: {first_line(error)}") from error
 
 
 def prepare_file(path: Path) -> bool:

@@ -14,7 +14,7 @@ from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, first_line
 from bakeoff.pipeline.tracking.history import FINISHED, find_finished_runs
 from bakeoff.pipeline.tracking.mlflow_tables import read_histories
 from bakeoff.pipeline.tracking.run_content import artifact_folder, fetch_folder, read_artifact
@@ -83,7 +83,7 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
             (folder / f"{record.name}.json").write_text(json.dumps(asdict(record)))
         tag_experiment(store, LAST_SWEEP_TAG, record.name)
     except (OSError, MlflowException) as error:  # a server reports its failures as the latter
-        reason = str(error).splitlines()[0].rstrip(".")
+        reason = first_line(error).rstrip(".")
         raise UserError(
             f"the list of jobs cannot be written to the artifacts of tracking.uri={store.uri}: {reason}; make space, "
             "or choose another store."

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from bakeoff.pipeline.config.requests import ExperimentRequest
-from bakeoff.pipeline.errors import StoreError, UserError
+from bakeoff.pipeline.errors import StoreError, UserError, first_line
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.tracking.history import IS_FINISHED
 from bakeoff.pipeline.tracking.limited_calls import is_server
@@ -168,7 +168,7 @@ def write_views(store: Store, sweep: str = "") -> str:
         for key, value in tags.items():
             tag_experiment(store, key, value)
     except (MlflowException, StoreError, OSError) as error:
-        return f"The views could not be written: {str(error).splitlines()[0]}"
+        return f"The views could not be written: {first_line(error)}"
     return ""
 
 

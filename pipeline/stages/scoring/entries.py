@@ -12,7 +12,7 @@ from typing import Any
 
 from sklearn.metrics import get_scorer, make_scorer
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, name_error
 from bakeoff.pipeline.stages.scoring.metrics import COST, Metric
 from bakeoff.pipeline.stages.scoring.scorers import (
     ScorerFormula,
@@ -140,9 +140,8 @@ def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: Fin
         formula = ScorerFormula(scorer, labels=target.classes)
         return make_scorer_metric(formula, greater_is_better, False, target)
     except Exception as error:  # user-defined code may raise any error
-        reason = (str(error).splitlines() or [""])[0]
         raise UserError(
-            f"{KEY}: {dotted_name} fails on made-up predictions for this dataset: {type(error).__name__}: {reason}"
+            f"{KEY}: {dotted_name} fails on made-up predictions for this dataset: {name_error(error)}"
         ) from error
 
 

@@ -19,7 +19,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, first_line
 from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, RESPONSES, Metric
 from bakeoff.pipeline.stages.scoring.predictions import Predictions, encode_labels
 
@@ -88,7 +88,7 @@ class ScorerFormula:
         except ValueError as error:
             if not self.name:
                 raise
-            reason = str(error).splitlines()[0]
+            reason = first_line(error)
             warnings.warn(f"{self.name} is not defined on some rows: {reason}", stacklevel=2)
             return float("nan")
 
@@ -223,7 +223,7 @@ def try_metric(name: str, metric: Metric, target: Target, learner: object) -> No
         compute = getattr(metric.formula, "compute", metric.formula)
         score = compute(make_trial(target, methods))
     except (ValueError, TypeError) as error:
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         score = np.nan
     if np.isnan(score):
         raise UserError(
