@@ -15,7 +15,7 @@ from bakeoff.pipeline.sweep.work import ShowWork
 from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
 from bakeoff.pipeline.text.wording import expand_home
 from bakeoff.pipeline.tracking import loading, names
-from bakeoff.pipeline.tracking.store import list_store_paths, open_store
+from bakeoff.pipeline.tracking.store import list_store_paths
 
 SHOWN_LETTERS = 8
 """The number of characters shown of a run id, which suffice to name the run on the command line."""
@@ -41,14 +41,12 @@ def explain_stored(
     """
     if request.output not in (None, NO_PAGE):
         require_output(str(request.output), store=list_store_paths(request.tracking__uri))
-    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    run = load_run(store, names.find_run_id(store, request.run, request.dataset), request.trust, request.dataset__path)
+    store, run = load_run(request)
     # Invalid requests are refused before the folds are fitted, which may take long.
     require_columns(request.columns, [str(name) for name in run.experiment.dataset.X.columns])
     model = None
     if names.find_version(store, request.run) is not None:
-        uri, experiment = request.tracking__uri, request.tracking__experiment
-        model = loading.load_model(request.run, uri, experiment, trust=request.trust)
+        model = loading.load_model(request)
         for note in model.notes:
             announce(f"explain: {note}")
     announce(f"fitting run {run.stored.run_id} ({run.stored.name}) again")

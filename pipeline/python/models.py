@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.python.call import own_process_state, warn_of
@@ -60,9 +62,15 @@ def load(
     bakeoff.pipeline.errors.UserError: tracking.uri: there is no store at sqlite:////none/such.db; run an \
 experiment first, or give tracking.uri=URI.
     """
-    packages = read_trust(trust)
+    request = RunRequest(
+        run=word,
+        dataset=dataset,
+        trust=read_trust(trust),
+        tracking__uri=tracking__uri,
+        tracking__experiment=tracking__experiment,
+    )
     with own_process_state():
-        model = load_model(word, tracking__uri, tracking__experiment, dataset, packages)
+        model = load_model(request)
     warn_of(model.notes)
     return model
 
@@ -114,6 +122,6 @@ def ship(
     )
     with own_process_state():
         shipped = ship_run(request)
-        model = load_model(shipped.word, request.tracking__uri, request.tracking__experiment, trust=request.trust)
+        model = load_model(replace(request, run=shipped.word))
     warn_of(shipped.remarks)
     return model

@@ -18,6 +18,7 @@ import numpy as np
 from bakeoff.pipeline.card.report import summarize_folds
 from bakeoff.pipeline.checks import FigureChoice, choose_figures
 from bakeoff.pipeline.config.options import ALL, load_yaml, read_option, settle_figures
+from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.config.targets import require_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
@@ -70,32 +71,26 @@ def read_finished_run(store: Store, run_id: str) -> StoredRun:
     return stored
 
 
-def load_run(store: Store, run_id: str, trust: Sequence[str], dataset_path: str | None) -> LoadedRun:
-    """Build the experiment of a finished run from its configuration and its dataset.
+def load_run(request: RefitRequest) -> tuple[Store, LoadedRun]:
+    """Return the store of a request, and its run with an experiment built from its configuration and its dataset.
 
-    Parameters
-    ----------
-    store : Store
-    run_id : str
-        The id of an existing run.
-    trust : sequence of str
-        Packages that the user trusts now; trust recorded in the store does not count.
-    dataset_path : str, optional
-        The current path of the dataset's file, if it was moved.
+    Trust recorded in the store does not count.
 
     Raises
     ------
     UserError
-        The run is not finished, has no configuration or calls code of an untrusted package, or its dataset is missing
-        or has changed.
+        There is no such run, it is not finished, has no configuration or calls code of an untrusted package, or its
+        dataset is missing or has changed.
     """
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
+    run_id = names.find_run_id(store, request.run, request.dataset)
     stored = read_finished_run(store, run_id)
-    spec = stored_config.restore_config(store, run_id, trust, dataset_path)
-    require_names({key: value for key, value in spec.items() if key != FIGURES_KEY}, "", trust)
+    spec = stored_config.restore_config(store, run_id, request.trust, request.dataset__path)
+    require_names({key: value for key, value in spec.items() if key != FIGURES_KEY}, "", request.trust)
     experiment = repeat_tuning(build_experiment(spec, PartCache()), stored)
     _require_same_rows(stored, experiment)
     splits = experiment.make_splits()
-    return LoadedRun(stored, spec, leave_out_candidates(experiment, splits), splits)
+    return store, LoadedRun(stored, spec, leave_out_candidates(experiment, splits), splits)
 
 
 def repeat_tuning(experiment: Experiment, run: StoredRun) -> Experiment:
@@ -195,9 +190,8 @@ def draw_run(request: FiguresRequest, show_work: ShowWork, announce: Callable[[s
     settle_figures(wanted)
     if request.output is not None:
         require_apart_from_store(request.output, list_store_paths(request.tracking__uri))
-    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    run_id = names.find_run_id(store, request.run, request.dataset)
-    run = load_run(store, run_id, request.trust, request.dataset__path)
+    store, run = load_run(request)
+    run_id = run.stored.run_id
     nodes = settle_figures(wanted, _find_space(run), request.trust)
     choice = choose_figures(nodes, run.experiment, run.splits, request.trust)
     if not choice.figures:

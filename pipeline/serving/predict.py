@@ -56,9 +56,7 @@ def predict_file(request: PredictRequest) -> FilePredictions:
     target = require_table_output(given, [request.file], store_paths)
     with hiding_groups():
         require_file(request.file)
-        model = load_model(
-            request.run, request.tracking__uri, request.tracking__experiment, request.dataset, request.trust
-        )
+        model = load_model(request)
         require_table_output(given, list_dataset_files(model.record.dataset_config), store_paths)
         raw = read_rows(request.file, request.layout, model.record)
         ids = _choose_identifiers(raw.frame, model, request.ids)

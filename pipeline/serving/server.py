@@ -167,9 +167,7 @@ def open_model(request: ServeRequest) -> tuple[Model, socket.socket]:
     # A port in use is detected before the model is loaded, which takes longer.
     opened = open_socket(request.host, request.port)
     try:
-        model = load_model(
-            request.run, request.tracking__uri, request.tracking__experiment, request.dataset, request.trust
-        )
+        model = load_model(request)
     except BaseException:
         opened.close()
         raise

@@ -20,9 +20,9 @@ from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
 from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.models import store_version
-from bakeoff.pipeline.tracking.names import ModelName, find_alias, find_headline, find_run_id, parse_model_name
+from bakeoff.pipeline.tracking.names import ModelName, find_alias, find_headline, parse_model_name
 from bakeoff.pipeline.tracking.provenance import read_versions
-from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 
@@ -219,10 +219,8 @@ def ship_run(request: ShipRequest, announce: Callable[[str], None] = lambda sent
         stored under this name.
     """
     name = parse_model_name(request.name, "as")
-    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    run_id = find_run_id(store, request.run, request.dataset)
-    run = load_run(store, run_id, request.trust, request.dataset__path)
-    announce(f"fitting the procedure of run {run_id} ({run.stored.name}) on all rows")
+    store, run = load_run(request)
+    announce(f"fitting the procedure of run {run.stored.run_id} ({run.stored.name}) on all rows")
     model = fit_on_all_rows(run.experiment)
     record = _make_record(run, model)
     rows = f"{record.dataset}: {record.describe_rows()}"

@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.errors import UserError, first_line
 from bakeoff.pipeline.model.allowed_types import UntrustedType
 from bakeoff.pipeline.model.estimator_file import (
@@ -71,23 +72,10 @@ def find_model(store: Store, word: str, dataset: str = "") -> FoundModel:
     return FoundModel(run_id, run.model_id)
 
 
-def load_model(word: str, uri: str | None, experiment: str, dataset: str = "", trust: Sequence[str] = ()) -> Model:
-    """Load the model that a word names.
+def load_model(request: RunRequest) -> Model:
+    """Load the model that a request names.
 
-    Only reviewed types and those of the packages in ``trust`` are read, regardless of the store.
-
-    Parameters
-    ----------
-    word : str
-        The id of a run, ``latest`` for the newest finished run of the experiment, ``best`` for the one with the best
-        headline score, or the name of a registered model, alone, with ``@alias``, or with ``/version``.
-    uri : str or None
-        As for `store_uri`.
-    experiment : str
-    dataset : str
-        Restricts ``latest`` and ``best`` to runs on this dataset.
-    trust : sequence of str
-        User-defined packages whose code the model may run.
+    Only reviewed types and those of the packages that the request trusts are read, regardless of the store.
 
     Raises
     ------
@@ -95,12 +83,13 @@ def load_model(word: str, uri: str | None, experiment: str, dataset: str = "", t
         There is no such run or model, it needs untrusted code, or it was stored by another version.
     """
     # A registered model is found without the experiment of its run.
-    store = open_store(uri, experiment if names_run(word) else DEFAULT_EXPERIMENT, create=False)
-    return open_model(store, find_model(store, word, dataset), trust)
+    experiment = request.tracking__experiment if names_run(request.run) else DEFAULT_EXPERIMENT
+    store = open_store(request.tracking__uri, experiment, create=False)
+    return open_model(store, find_model(store, request.run, request.dataset), request.trust)
 
 
 def open_model(store: Store, found: FoundModel, trust: Sequence[str] = ()) -> Model:
-    """Load a stored model; for the arguments and errors see `load_model`."""
+    """Load a stored model; for the errors see `load_model`."""
     from mlflow.exceptions import MlflowException
 
     title = f"the model {found.name}" if found.name else f"the model of run {found.run_id}"

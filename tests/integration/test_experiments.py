@@ -11,6 +11,7 @@ import pytest
 from command import Bakeoff
 
 from bakeoff.pipeline.config.options import read_options
+from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.stages.dataset import Dataset, load_lecture_table
 from bakeoff.pipeline.tracking.loading import load_model
 
@@ -27,7 +28,7 @@ def run_and_load(bakeoff: Bakeoff, *words: str) -> Any:
     """Run an experiment and return the model of the run."""
     answer = bakeoff(*words)
     assert answer.status == 0, answer.err
-    return load_model("latest", name_store(bakeoff), "bakeoff").estimator
+    return load_model(RunRequest(run="latest", tracking__uri=name_store(bakeoff))).estimator
 
 
 def make_query_rows(dataset: Dataset, *cells: list[str]) -> pd.DataFrame:

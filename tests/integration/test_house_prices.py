@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import bakeoff as package
+from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.tracking.loading import load_model
 
 N_ROWS = 558
@@ -87,7 +88,7 @@ def test_house_prices_go_from_the_raw_file_to_http_with_the_keys_that_are_named(
     predicted = pd.read_csv(bakeoff.folder / "answers.csv")["prediction"].to_numpy()
     np.testing.assert_allclose(predicted, fit_by_hand(houses).predict(houses[FEATURES].head(40)), rtol=1e-8)
 
-    model = load_model("houses@champion", None, "bakeoff")
+    model = load_model(RunRequest(run="houses@champion"))
     without_units = cells[FEATURES].head(40).replace(" (m²|%)$", "", regex=True)
     records = [cells[FEATURES].head(40), without_units, houses[FEATURES].head(40)]
     bodies = [(each.to_json(orient="records"), "application/json") for each in records]

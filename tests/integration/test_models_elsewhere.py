@@ -54,6 +54,7 @@ LOADERS = """
 import json, sys
 import mlflow, pandas as pd
 import bakeoff
+from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.tracking.loading import load_model
 
 uri, rows, table, *runs = sys.argv[1:]
@@ -65,7 +66,7 @@ assert str(training["code"].dtype) == str(training["count"].dtype) == "int64", t
 found = {}
 for run in runs:
     function = mlflow.pyfunc.load_model(f"runs:/{run}/model")
-    ours = load_model(run, uri, "bakeoff", trust=["own_learner"])
+    ours = load_model(RunRequest(run=run, tracking__uri=uri, trust=("own_learner",)))
     estimator = mlflow.sklearn.load_model(f"runs:/{run}/model")
     from bakeoff.pipeline.model.further_rows import convert_rows
     X = convert_rows(ours.record, typed).frame

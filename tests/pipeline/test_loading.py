@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from doubles import experiment
 from sklearn.dummy import DummyClassifier
 
+from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
 from bakeoff.pipeline.model.estimator_file import CODE_FOLDER, MODEL_FILE_NAME, MissingCode, compare_code, list_own_code
@@ -52,7 +54,7 @@ def model_of_run(store: Store, run_id: str) -> str:
 
 
 def load(store: Store, word: str, *trust: str) -> Model:
-    return load_model(word, store.uri, "bakeoff", trust=trust)
+    return load_model(RunRequest(run=word, tracking__uri=store.uri, trust=trust))
 
 
 def test_a_word_names_the_model_of_a_run_or_a_registered_version(store: Store) -> None:
@@ -80,11 +82,12 @@ def test_a_registered_model_is_there_without_its_run_and_from_any_experiment(sto
     expected = load(store, run_id).predict(IRIS.X)
     store.client.delete_run(run_id)
     pd.testing.assert_frame_equal(load(store, "lasting@champion").predict(IRIS.X), expected)
-    assert load_model("lasting", store.uri, "another experiment").record.run_id == run_id
+    elsewhere = RunRequest(run="lasting", tracking__uri=store.uri, tracking__experiment="another experiment")
+    assert load_model(elsewhere).record.run_id == run_id
     with pytest.raises(UserError, match="was deleted"):
         load(store, run_id)
     with pytest.raises(UserError, match="'another experiment' is not in"):
-        load_model("latest", store.uri, "another experiment")
+        load_model(replace(elsewhere, run="latest"))
 
 
 def test_a_run_without_a_model_and_a_model_whose_files_are_gone_are_refused(store: Store) -> None:
