@@ -256,7 +256,8 @@ def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable:
     if word in (LATEST, BEST):
         query = _select_finished(dataset)
         is_latest = word == LATEST
-        runs = list(search_runs(store, query, 1 if is_latest else None, HEADLINE_KEYS, [] if is_latest else None))
+        metrics = [] if is_latest else _list_headlines_of_runs(store, query)
+        runs = list(search_runs(store, query, 1 if is_latest else None, HEADLINE_KEYS, metrics))
         if not runs:
             restriction = f" with dataset={dataset}" if dataset else ""
             raise UserError(f"there is no finished run{restriction} in {store.uri} yet.")
@@ -283,9 +284,19 @@ def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> st
         The stored values of the run. The store does not preserve the order of metrics, which is derived from the
         configuration, else from the defaults of the task.
     """
-    chosen = map(name_entry, read_metric_entries(params))
-    names = (f"test_{name}" for name in (*chosen, *(tasks[0] for tasks in DEFAULTS.values())))
-    return next((name for name in names if name in metrics), None)
+    return next((name for name in _list_headlines(params) if name in metrics), None)
+
+
+def _list_headlines(params: Mapping[str, str]) -> list[str]:
+    """Return the possible names of a run's headline score, the preferred first."""
+    names = [name_entry(entry) for entry in read_metric_entries(params)]
+    return [f"test_{name}" for name in (*names, *(tasks[0] for tasks in DEFAULTS.values()))]
+
+
+def _list_headlines_of_runs(store: Store, query: str) -> set[str]:
+    """Return the possible names of the headline scores of the runs that a query selects."""
+    chosen = search_runs(store, f"{query} and params.`evaluation.metrics` != 'null'", None, HEADLINE_KEYS, [])
+    return {name for params in ({}, *(run.data.params for run in chosen)) for name in _list_headlines(params)}
 
 
 def read_metric_entries(params: Mapping[str, str]) -> list[Any]:
