@@ -169,7 +169,10 @@ VERBS: Mapping[str, Verb] = {
     "inspect": Verb("cli.parts.inspect_data", "inspection.request.InspectRequest"),
     "list": Verb("cli.listing.list_items", "config.requests.ListRequest", "or GROUP=OPTION"),
     "paper": Verb("cli.paper.write_study", "paper.request.PaperRequest"),
-    "plan": Verb("cli.run.plan_sweep", words="KEY=VALUE,VALUE ..., as in a sweep, with or without -m"),
+    "plan": Verb(
+        "cli.run.plan_sweep",
+        words="KEY=VALUE,VALUE ..., as in a sweep, with or without -m; seal=NAME metrics=NAME seals",
+    ),
     "predict": Verb("cli.models.predict_rows", "serving.request.PredictRequest"),
     "replay": Verb("cli.stored_runs.replay_stored_runs", "replay.request.ReplayRequest"),
     "rerun": Verb("cli.run.rerun_failed_jobs", words="--failed [sweep=NAME] [tracking.uri=URI] [KEY=VALUE ...]"),

@@ -83,14 +83,11 @@ def compare_scores(given: pd.DataFrame, name: str, request: CompareRequest, comm
         datasets.append(ComparedDataset(str(dataset), "", "", len(table), size, (), 0))
     others = [column for column in map(str, given) if column.strip().lower() not in frame]
     notes = [f"Ignored: the columns {name_first(others)}."] if others else []
-    scored = ScoredCells(
-        metrics=(metric,),
-        datasets=tuple(datasets),
-        configurations=[Configuration(learner, learner) for learner in learners],
-        cells={(cell.configuration, cell.dataset): cell for cell in cells},
-        selection=f"{count_nouns(len(frame), 'score')} of {name}",
-        notes=[*notes, *_write_fold_notes(datasets, frame)],
-    )
+    notes += _write_fold_notes(datasets, frame)
+    configurations = [Configuration(learner, learner) for learner in learners]
+    by_key = {(cell.configuration, cell.dataset): cell for cell in cells}
+    selection = f"{count_nouns(len(frame), 'score')} of {name}"
+    scored = ScoredCells((metric,), tuple(datasets), configurations, by_key, selection, notes)
     return compare_cells(scored, request, command)
 
 
@@ -133,18 +130,17 @@ def _describe_metric(request: CompareRequest, scores: pd.Series) -> ComparedMetr
         known = is_greater_better(name)
     except KeyError:
         known = None
-    if known is None and given is None:
-        hint = did_you_mean(name, [*CLASSIFICATION, *REGRESSION]) if name else "Give metric=NAME, such as accuracy."
+    greater_is_better = known if given is None else given
+    if greater_is_better is None or known not in (None, greater_is_better):
+        hint = did_you_mean(name, [*CLASSIFICATION, *REGRESSION]) if name and known is None else ""
         raise UserError(
-            f"metric={name} does not tell whether greater scores are better. {hint} For scores without a known metric, "
-            "give greater_is_better=true or false."
+            f"metric={name} and greater_is_better={str(given).lower()} give no single direction of the scores; give a "
+            f"known metric alone, such as metric=accuracy, or greater_is_better=true or false for others. {hint}"
         )
-    if None not in (known, given) and known != given:
-        raise UserError(f"greater_is_better={str(given).lower()} contradicts metric={name}; leave one of them out.")
     # Scores in percent are not on the scale of the metric.
     is_on_scale = known is not None and is_bounded(name) and not scores.abs().max() > 1
-    is_greater = bool(known if given is None else given)
-    return ComparedMetric(name or SCORE, label_metric(name or SCORE), is_greater, request.rope, not is_on_scale)
+    label = label_metric(name or SCORE)
+    return ComparedMetric(name or SCORE, label, greater_is_better, request.rope, not is_on_scale)
 
 
 def _make_cells(

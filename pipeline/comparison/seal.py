@@ -61,7 +61,7 @@ def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
     Raises
     ------
     UserError
-        A job is invalid, not stored, or has a run; there are no metrics; the base is no candidate; or the seal exists.
+        A job is invalid, not stored, or has a run; there are no metrics; or the base is no candidate.
     """
     candidates = {job.hash: job.name for job in jobs}
     tracking = jobs[0].spec.get("tracking", {}) if jobs else {}
@@ -80,8 +80,6 @@ def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
             f"{len(started)} of {count_nouns(len(candidates), 'job')} have runs in {own.uri}, so it is too late to "
             "seal them; leave these jobs out."
         )
-    if any(name == request.seal for name, _, _ in _read_seals(own)):
-        raise UserError(f"seal={request.seal} exists in {own.uri}; choose another name.")
     settings = {
         "metrics": _shorten(request.metrics),
         "base": request.base,

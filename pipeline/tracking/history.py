@@ -90,11 +90,7 @@ def read_starts(store: Store, hashes: Collection[str]) -> list[RunStart]:
     """Return the start of each run of some jobs in all experiments, including failed and deleted runs."""
     if has_database(store.client):
         ask = partial(store.calls.call, read_rows, store.client, READ_STARTS_OF_JOBS)
-        return [
-            RunStart(job, int(started), bool(gone))
-            for batch in list_batches(hashes)
-            for job, started, gone in ask(hashes=batch)
-        ]
+        return [RunStart(*row) for batch in list_batches(hashes) for row in ask(hashes=batch)]
     runs = (run for each in hashes for run in _search_everywhere(store, f"tags.config_hash = '{each}'"))
     return [
         RunStart(run.data.tags["config_hash"], run.info.start_time, run.info.lifecycle_stage == "deleted")

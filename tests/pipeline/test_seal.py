@@ -157,9 +157,14 @@ def test_a_stop_rule_is_sealed_with_the_jobs_of_its_first_repeat(bakeoff: Bakeof
     assert "repeats until sure is 0 instead of 2" in note
 
 
-def test_names_of_seals_are_unique_and_known(sealed: Bakeoff) -> None:
-    answer = sealed("plan", "-m", "learner=svm", *JOBS[1:], "metrics=accuracy", "seal=ours")
-    assert "seal=ours exists" in answer.err
+def test_each_seal_of_the_compared_jobs_is_reported(bakeoff: Bakeoff) -> None:
+    for question in (QUESTION, ("metrics=f1",)):
+        assert bakeoff("plan", "-m", *JOBS, "seal=ours", *question).status == 0
+    notes = read_notes(bakeoff, "-m", *JOBS, *QUESTION)
+    assert sorted(note[:6] for note in notes) == ["As sea", "Not th"]
+
+
+def test_a_seal_that_does_not_exist_is_refused(sealed: Bakeoff) -> None:
     answer = sealed("compare", "sweep=latest", "seal=other", "keep=false")
     assert answer.status == 2
     assert "seal=other is not in" in answer.err
