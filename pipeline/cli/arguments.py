@@ -177,6 +177,7 @@ VERBS: Mapping[str, Verb] = {
     "replay": Verb("cli.stored_runs.replay_stored_runs", "replay.request.ReplayRequest"),
     "rerun": Verb("cli.run.rerun_failed_jobs", words="--failed [sweep=NAME] [tracking.uri=URI] [KEY=VALUE ...]"),
     "rm": Verb("cli.stored_runs.remove_runs", "tracking.removal.RemovalRequest"),
+    "schema": Verb("cli.listing.write_schema", "config.requests.SchemaRequest"),
     "serve": Verb("cli.models.serve_model", "serving.request.ServeRequest"),
     "ship": Verb("cli.models.ship_model", "serving.request.ShipRequest"),
     "ui": Verb("cli.stored_runs.serve_ui", "tracking.views.PagesRequest"),

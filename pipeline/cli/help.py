@@ -31,6 +31,7 @@ bakeoff rm RUN ...               delete runs with their artifacts and models
 bakeoff gc                       delete what remains of runs that were deleted in MLflow
 bakeoff init FOLDER              create a project folder for user-defined datasets, learners and metrics
 bakeoff check FILE               test a user-defined part
+bakeoff schema                   write a JSON Schema, with which editors check YAML files
 bakeoff ui                       open MLflow's pages on the store
 bakeoff help VERB                describe a verb and its words
 bakeoff --version                print the version

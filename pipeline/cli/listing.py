@@ -1,7 +1,11 @@
-"""The verb ``list``: options with the first comment of their file, their keys, metrics, figures, runs and models."""
+"""The verb ``list``: options with the first comment of their file, their keys, metrics, figures, runs and models.
+
+The verb ``schema`` writes options and keys for editors.
+"""
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -15,7 +19,7 @@ from bakeoff.pipeline.config.options import (
     read_listing,
     read_options,
 )
-from bakeoff.pipeline.config.requests import CSV, RUNS, STORED, ListRequest, read_request
+from bakeoff.pipeline.config.requests import CSV, RUNS, STORED, ListRequest, SchemaRequest, read_request
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tables.table import align_lines, make_table
 from bakeoff.pipeline.text.secrets import hide_secrets
@@ -97,6 +101,27 @@ def iterate_metric_lines() -> Iterator[str]:
         yield f"{INDENT}and scikit-learn's scorers, of which neg_NAME is minus NAME:"
         yield textwrap.indent(textwrap.fill(", ".join(others), LINE_LETTERS), INDENT * 2)
     yield f"{INDENT}and user-defined ones, by dotted names: docs/evaluation.md"
+
+
+def write_schema(request: SchemaRequest) -> int:
+    """Print a JSON Schema of YAML files, with which editors complete and check their options, keys and values.
+
+    Raises
+    ------
+    UserError
+        The file cannot be written.
+    """
+    from bakeoff.pipeline.config.json_schema import make_schema
+    from bakeoff.pipeline.tables.output_file import replace_file, require_output
+
+    output = None if request.output is None else require_output(request.output)
+    text = json.dumps(make_schema(), indent=1, ensure_ascii=False) + "\n"
+    if output is None:
+        print(text, end="")
+        return 0
+    with replace_file(output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return 0
 
 
 def _print_stored(group: str, request: ListRequest) -> None:

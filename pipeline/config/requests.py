@@ -170,6 +170,19 @@ class ListRequest(ExperimentRequest):
         return sections
 
 
+@dataclass(frozen=True, kw_only=True)
+class SchemaRequest:
+    """A JSON Schema.
+
+    Attributes
+    ----------
+    output : Path or None
+        The file to write; by default the schema is printed.
+    """
+
+    output: Path | None = None
+
+
 @dataclass(frozen=True)
 class Argument:
     """A field of a request on the command line.
@@ -223,7 +236,7 @@ class Argument:
 def list_arguments(request: type) -> list[Argument]:
     """Return the arguments of a verb: those without a key first, then its specific keys, then the common ones."""
     hints = get_type_hints(request)
-    sentences = _read_sentences(request)
+    sentences = read_sentences(request)
     arguments = [
         _make_argument(field, part, kind, sentences.get(field.name, ""))
         for field in fields(request)
@@ -312,7 +325,7 @@ def _make_argument(field: Field[Any], part: str, hint: Any, sentence: str) -> Ar
     )
 
 
-def _read_sentences(request: type) -> dict[str, str]:
+def read_sentences(request: type) -> dict[str, str]:
     """Return the description of each field in the docstrings of a request and its base classes."""
     sentences = {}
     for each in reversed(inspect.getmro(request)):

@@ -236,12 +236,12 @@ def list_places(target: str) -> tuple[str, ...]:
         return FIGURE_KEYS
     group, keys = OWN_MODULES.get(target.rpartition(".")[0], ("", ()))
     if group:
-        return keys if target in _read_own_names(group) else ()
+        return keys if target in read_own_names(group) else ()
     return next((keys for pattern, keys in FAMILIES if pattern.fullmatch(target)), ())
 
 
 @cache
-def _read_own_names(group: str) -> frozenset[str]:
+def read_own_names(group: str) -> frozenset[str]:
     """Return the names of bakeoff in the shipped files of a group."""
     texts = [file.read_text(encoding="utf-8") for file in (CONF / group).rglob("*.yaml")]
     return frozenset(name for text in texts for name in OWN_NAME.findall(text))
