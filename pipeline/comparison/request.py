@@ -11,7 +11,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.wording import expand_home
 
 FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
-DIAGRAM = "diagram"
+DIAGRAM = "a diagram"
 SUFFIXES: Mapping[str, str] = {
     ".txt": "terminal",
     ".csv": "csv",

@@ -34,8 +34,8 @@ PARTITIONS = (
 """Evaluations whose parts contain each row once, so that their sizes sum to that of the dataset."""
 STATED_PARTS = ("preprocessing", "tuning")
 """Parts that are named even if no configuration uses one."""
-SCORING_KEYS = ("evaluation.metrics", "evaluation.costs", "evaluation.train_metrics")
-"""Keys of an evaluation that do not concern its splits."""
+OTHER_KEYS = ("evaluation.metrics", "evaluation.costs", "evaluation.train_metrics", "evaluation.first_repeat")
+"""Keys of an evaluation that do not describe its splits."""
 NO_DEFAULTS: Mapping[str, Any] = {}
 TARGET_KEY = "_target_"
 SKLEARN = "scikit-learn"
@@ -97,7 +97,7 @@ def _describe_evaluation(runs: Sequence[StoredRun], dataset: Any) -> str:
     keys: dict[str, str] = {}
     for run in runs:
         if run.params["dataset"] == dataset.name:
-            keys |= {key: value for key, value in run.params.items() if key not in SCORING_KEYS}
+            keys |= {key: value for key, value in run.params.items() if key not in OTHER_KEYS}
     return dataset.evaluation + _in_brackets(_list_settings(keys, "evaluation"))
 
 

@@ -1,0 +1,178 @@
+"""The methods section says what the store says, cites what it uses, and names no place, person or machine."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from comparisons import make_comparison
+from scipy import stats
+
+import bakeoff
+from bakeoff.learners import REGISTRY
+from bakeoff.pipeline.comparison.comparison import Comparison
+from bakeoff.pipeline.paper import references
+from bakeoff.pipeline.paper.methods import write_methods
+from bakeoff.pipeline.paper.references import write_references
+from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
+
+pytestmark = pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning")
+CONF = Path(bakeoff.__file__).parent / "conf"
+WITHOUT_REFERENCE = {"majority", "mean", "linear_regression"}
+Study = tuple[Comparison, list[StoredRun]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the current folder of all tests of this file."""
+    folder = tmp_path_factory.mktemp("methods")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        yield folder
+
+
+def read_study(result: bakeoff.ComparisonResult) -> Study:
+    assert result.made.store is not None
+    return result.comparison, read_stored_runs(result.made.store, result.comparison.run_ids)
+
+
+@pytest.fixture(scope="module")
+def single(folder: Path) -> Study:
+    """Return a study of three learners on one dataset, one of them with settings and one of scikit-learn."""
+    names = "learner=knn,naive_bayes,sklearn_random_forest"
+    words = ("preprocessing=standardize", "evaluation=kfold", "seed=3", "evaluation.folds=4")
+    bakeoff.sweep(names, *words, dataset="wine")
+    bakeoff.run("learner=svm", "learner.C=7", "learner.kernel=linear", *words, dataset="wine")
+    return read_study(bakeoff.compare(filter="params.dataset = 'wine'"))
+
+
+@pytest.fixture(scope="module")
+def several(folder: Path) -> Study:
+    """Return a study of three learners on five files."""
+    (folder / "keel").mkdir()
+    generator = np.random.default_rng(0)
+    for number in range(5):
+        table = pd.DataFrame(generator.normal(size=(40 + number, 2)), columns=["a", "b"])
+        table["y"] = np.where(table["a"] + generator.normal(size=len(table)) > 0, "yes", "no")
+        table.to_csv(folder / "keel" / f"t_{number}.csv", index=False)
+    paths = ",".join(str(folder / "keel" / f"t_{number}.csv") for number in range(5))
+    words = ("dataset=file", f"dataset.path={paths}", "dataset.target=y", "learner=knn,naive_bayes,majority")
+    swept = bakeoff.sweep(*words, "preprocessing=none", "evaluation=kfold")
+    return read_study(bakeoff.compare(swept))
+
+
+def read_keys(bibliography: str) -> set[str]:
+    return set(re.findall(r"^@\w+\{(\w+),", bibliography, re.MULTILINE))
+
+
+def test_one_dataset_is_described_by_its_runs(single: Study) -> None:
+    text = write_methods(*single)
+    for part in (
+        r"1 dataset of 178 rows: wine~\cite{aeberhard1992}.",
+        r"svm~\cite{cortes1995} (C = 7, kernel = linear)",
+        r"knn~\cite{cover1967}",
+        "Preprocessing: standardize (numeric = StandardScaler)",
+        "Tuning: none.",
+        "Evaluation by kfold (folds = 4, repeats = 1, validation = 0, stratify = true) gave 4 scores",
+        "with seed 3",
+        "used to score 4 configurations",
+        r"corrected resampled t-test~\cite{nadeau2003} with the actual numbers",
+        r"Bayesian correlated t-test~\cite{corani2015} with a region of practical equivalence of 0.01",
+        r"scikit-learn",
+    ):
+        assert part in text, text
+    versions = json.loads(single[1][0].tags["versions"])
+    assert all(version in text for version in versions.values())
+    assert "random_state" not in text
+    assert "Friedman" not in text
+
+
+def test_the_advantages_are_those_of_the_comparison(single: Study) -> None:
+    comparison, _ = single
+    text = write_methods(*single)
+    best, *others = comparison.results[0].datasets[0].summaries
+    for other in others:
+        assert f"over {other.configuration.replace('_', chr(92) + '_')} is +{best.mean - other.mean:.4f} (" in text
+
+
+def test_several_datasets_are_described_with_rank_tests_and_intervals(several: Study) -> None:
+    comparison, _ = several
+    text = write_methods(*several)
+    assert r"5 datasets of 40 to 44 rows: t\_0, t\_1, t\_2, t\_3 and t\_4." in text
+    assert r"KEEL repository~\cite{alcala2011}" in text
+    for key in ("demsar2006", "friedman1937", "iman1980", "nemenyi1963", "wilcoxon1945", "holm1979"):
+        assert rf"\cite{{{key}}}" in text
+    overall = comparison.results[0].overall
+    assert overall is not None
+    best, second, _ = overall.mean_ranks
+    cells = [[np.mean(comparison.find_cell(name, d.name).scores["test_accuracy"]) for d in comparison.datasets]
+             for name in (best, second)]  # fmt: skip
+    own = stats.ttest_rel(*cells).confidence_interval()
+    found = re.search(rf"over {second.replace('_', '._')} is \S+ \(95 .. interval (\S+) to (\S+); mean ranks", text)
+    assert found is not None
+    assert [float(end.replace("$-$", "-")) for end in found.groups()] == pytest.approx([own.low, own.high], abs=5e-5)
+
+
+def test_scikit_learn_is_cited_only_where_it_is_used(single: Study, several: Study) -> None:
+    assert "pedregosa2011" in write_methods(*single)
+    assert "pedregosa2011" not in write_methods(*several)
+
+
+def test_every_citation_has_an_entry_and_every_entry_is_cited(single: Study, several: Study) -> None:
+    for study in (single, several):
+        text = write_methods(*study)
+        assert set(re.findall(r"\\cite\{(\w+)\}", text)) == read_keys(write_references(text))
+
+
+def test_no_place_person_or_host_is_named(several: Study, folder: Path) -> None:
+    comparison, runs = several
+    broken = replace(comparison.cells[0], scores={}, reason=f"failed: OSError: {folder}/keel/t_0.csv is no file")
+    text = write_methods(replace(comparison, cells=(broken, *comparison.cells[1:])), runs)
+    assert str(folder) not in text
+    assert "/" not in re.sub(r"\d+/\d+", "", text)
+    for name in (socket.gethostname(), getpass.getuser()):
+        assert not re.search(rf"\b{re.escape(name)}\b", text)
+    assert r"1 of 15 cells have no scores: 1 $\times$ failed: OSError: t\_0.csv is no file." in text
+
+
+def test_scores_without_runs_are_described_without_what_only_runs_know() -> None:
+    text = write_methods(make_comparison(["a", "b"], ["x_1", "y"], failed=[("y", "b")]), ())
+    assert r"1 of 4 cells have no scores: 1 $\times$ failed: ValueError: Input X contains NaN." in text
+    assert "Software" not in text
+    assert "Training parts" not in text
+
+
+def test_every_entry_names_what_it_is_for_and_every_learner_has_one() -> None:
+    entries = references.BIBLIOGRAPHY.read_text(encoding="utf-8")
+    uses = [use for found in references.KEYWORDS.findall(entries) for use in found.split()]
+    assert len(uses) == len(set(uses))
+    assert len(references.KEYWORDS.findall(entries)) == entries.count("\n@") + 1
+    for use in uses:
+        group, name = use.split("/")
+        assert group in ("test", "source", "package") or (CONF / group / f"{name}.yaml").is_file(), use
+    assert set(REGISTRY) - WITHOUT_REFERENCE <= {use.split("/")[1] for use in uses if use.startswith("learner/")}
+
+
+@pytest.mark.skipif(shutil.which("bibtex") is None, reason="no bibtex: apt install texlive-latex-extra")
+def test_the_section_compiles_with_its_references(single: Study, several: Study, tmp_path: Path) -> None:
+    text = write_methods(*single) + write_methods(*several)
+    (tmp_path / "references.bib").write_text(write_references(text), encoding="utf-8")
+    body = rf"\begin{{document}}{text}\bibliographystyle{{plain}}\bibliography{{references}}\end{{document}}"
+    (tmp_path / "paper.tex").write_text(rf"\documentclass{{article}}\usepackage[T1]{{fontenc}}{body}", encoding="utf-8")
+    latex = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    for command in (latex, ["bibtex", "paper"], latex, latex):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
+        assert done.returncode == 0, done.stdout
+        assert "Warning--" not in done.stdout
+    assert "undefined" not in done.stdout
