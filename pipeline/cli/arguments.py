@@ -171,7 +171,7 @@ VERBS: Mapping[str, Verb] = {
     "paper": Verb("cli.paper.write_study", "paper.request.PaperRequest"),
     "plan": Verb(
         "cli.run.plan_sweep",
-        words="KEY=VALUE,VALUE ..., as in a sweep, with or without -m; seal=NAME metrics=NAME seals",
+        words="[seal=NAME metrics=NAME] KEY=VALUE,VALUE ..., as in a sweep, with or without -m",
     ),
     "predict": Verb("cli.models.predict_rows", "serving.request.PredictRequest"),
     "replay": Verb("cli.stored_runs.replay_stored_runs", "replay.request.ReplayRequest"),

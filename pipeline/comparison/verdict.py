@@ -172,7 +172,8 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
     }
     standing = Standing(order, tests)
     name = "Nemenyi's test of mean ranks" if has_ranks_test else "Wilcoxon's signed-rank test"
-    sentence = f"Over {n_datasets}, {write_standing(standing).removesuffix('.')} ({name})."
+    claim = write_standing(standing).removesuffix(".").replace("No two of", "no two of")
+    sentence = f"Over {n_datasets}, {claim} ({name})."
     return (sentence, *_add_dataset_requirement(standing, result, settings))
 
 
