@@ -26,6 +26,7 @@ from bakeoff.pipeline.paper.request import PaperRequest
 from bakeoff.pipeline.paper.scores import read_scores
 from bakeoff.pipeline.paper.study import DATA_FOLDER, write_study
 from bakeoff.pipeline.paper.tables import TableStyle, hide_folders, write_tables
+from bakeoff.pipeline.replay.differences import TIME_PREFIXES
 from bakeoff.pipeline.tracking.provenance import pin_versions
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_config import list_files, restore_config
@@ -34,7 +35,6 @@ from bakeoff.pipeline.tracking.stored_runs import StoredRun
 SETTING_KEYS = ("base", "metrics", "alpha", "rope", "pairs", "marks", "choice")
 """Keys that determine the numbers of a comparison of the same runs."""
 STYLE_KEYS = ("decimals", "percent", "std")
-RUNNING = "RUNNING"
 ENVIRONMENT_TAGS = ("versions", "blas", "threads")
 """The tags of a run that may explain other scores."""
 README = """\
@@ -73,6 +73,8 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
     comparison = compare_selection(store, selection, request).comparison
     if any(RUN_KEY in row.params for row in comparison.configurations):
         raise UserError("the rows are named by ids of runs, which no other store has; select the runs by sweep=NAME.")
+    if any(metric.name.startswith(TIME_PREFIXES) for metric in comparison.metrics):
+        raise UserError("metrics: times cannot be repeated; name scores.")
     jobs = [(facts, _read_spec(store, facts, request.trust)) for facts in selection.facts]
     runs = {number: facts.run for number, (facts, _) in enumerate(jobs) if facts.run.is_finished}
     scores = read_scores(store, runs)
@@ -108,9 +110,14 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
 
 def _read_spec(store: Store, facts: RunFacts, trust: Sequence[str]) -> dict[str, Any]:
     """Return the settled configuration of a job; empty if it ended before it was stored."""
-    if not facts.configuration or facts.run.status == RUNNING:
+    if not facts.configuration:
         return {}
-    spec = restore_config(store, facts.run.run_id, trust)
+    try:
+        spec = restore_config(store, facts.run.run_id, trust)
+    except UserError:
+        if facts.run.is_finished:
+            raise
+        return {}  # its process was killed
     require_names(spec, "", trust)
     return spec
 

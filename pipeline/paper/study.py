@@ -119,7 +119,7 @@ def read_study(text: str, around: Surroundings) -> list[Job]:
     try:
         options, shared = content["options"], content["every_job"]
         lines = [{**shared, **line} for line in content["jobs"]]
-        varying = tuple(dict.fromkeys(key for line in content["jobs"] for key in line if key != WORDS))
+        varying = tuple(dict.fromkeys(key for line in content["jobs"] for key in line if key not in (WORDS, REFUSED)))
         invocation = Invocation({}, varying, around.sweep)
         return [_read_job(replace(invocation, number=i), line, options, around) for i, line in enumerate(lines)]
     except (KeyError, TypeError, AttributeError) as error:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -46,11 +45,8 @@ VERIFIED, DIFFERENT, NOT_CHECKED = range(3)
 """Exit codes."""
 
 
-class Verification(NamedTuple):
-    """The exit code of a verification, and its report in sentences, of which the last is the verdict."""
-
-    status: int
-    sentences: list[str]
+Report = tuple[int, list[str]]
+"""The exit code of a verification, and sentences, of which the last is the verdict."""
 
 
 @dataclass
@@ -69,19 +65,26 @@ class Verifier:
 
     def __post_init__(self) -> None:
         path = self.request.capsule
-        self._files, self._facts = capsule.read_capsule(path)
+        self._files, facts = capsule.read_capsule(path)
         self._folder = Path(f"{path.name.partition('.')[0]}.verification").resolve()
         self._data = self.request.data.resolve() if self.request.data else None
-        self._sweep = SelectionRequest(
-            sweep=capsule.compute_digest(self._files[capsule.STUDY])[:SWEEP_LETTERS],
-            tracking__uri=f"sqlite:///{self._folder}/mlflow.db",
-            tracking__experiment=EXPERIMENT,
-            **self._facts["comparison"],
-        )
-        self._stored = pd.read_parquet(io.BytesIO(self._files[capsule.SCORES]))
+        try:
+            self._sweep = SelectionRequest(
+                sweep=capsule.compute_digest(self._files[capsule.STUDY])[:SWEEP_LETTERS],
+                tracking__uri=str(self._folder / "mlflow.db"),
+                tracking__experiment=EXPERIMENT,
+                **facts["comparison"],
+            )
+            self._style = TableStyle(**facts["style"])
+            self._environment = dict(facts["environment"])
+            self._scores = pd.read_parquet(io.BytesIO(self._files[capsule.SCORES]))
+            data = pd.read_csv(io.BytesIO(self._files[capsule.DATA]), dtype=str)
+            self._digests = {*zip(data["dataset"], data["digest"], strict=True)}
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"{path} has a file that was not written by `bakeoff paper`: {error!r}.") from error
 
-    def verify(self) -> Verification:
-        """Run the jobs of the capsule again, and compare every score and the tables.
+    def verify(self) -> Report:
+        """Run the jobs again, and compare every score and the tables.
 
         Raises
         ------
@@ -107,9 +110,7 @@ class Verifier:
             self._require_same_data(runnable)
             self._announce_changes()
             drawn = self._draw_jobs(runnable)
-            is_whole = len(drawn) == len(runnable)
-            refused = [job for job in jobs if not job.spec] if is_whole else []
-            outcomes = self._run_jobs(sorted([*drawn, *refused], key=lambda job: job.number))
+            outcomes = self._run_jobs(jobs if drawn is runnable else drawn)
             return self._judge({job.number: job.name for job in drawn}, outcomes, len(runnable))
 
     def _require_trust(self) -> None:
@@ -135,19 +136,18 @@ class Verifier:
 
     def _require_same_data(self, jobs: Sequence[Job]) -> None:
         """Reject datasets whose rows are not those of the study."""
-        stored = pd.read_csv(io.BytesIO(self._files[capsule.DATA]), dtype=str)
         resources = PartCache()
-        for dataset in {id(each): each for each in (resources.get_dataset(job.spec) for job in jobs)}.values():
-            if dataset.digest() not in stored.loc[stored["dataset"] == dataset.name, "digest"].array:
+        for job in jobs:
+            dataset = resources.get_dataset(job.spec)
+            if (dataset.name, dataset.digest()) not in self._digests:
                 raise UserError(
                     f"the rows of dataset {dataset.name} ({dataset.digest()}) are not those with the digest in "
                     f"{capsule.DATA}; ask the authors for their file, and set data=FOLDER."
                 )
 
     def _announce_changes(self) -> None:
-        then = self._facts["environment"]
         now = provenance.list_tags()
-        for change in find_changes(then, {tag: now[tag] for tag in then}):
+        for change in find_changes(self._environment, {tag: now[tag] for tag in self._environment}):
             self.announce(f"{change.name} was {change.stored} in the study, and is {change.now} here")
 
     def _draw_jobs(self, jobs: Sequence[Job]) -> Sequence[Job]:
@@ -165,10 +165,10 @@ class Verifier:
         report = run_requested_sweep(SweepRequest(words, SHIPPED_FILES, composed=jobs))
         return {outcome.number: outcome for outcome in report.outcomes}
 
-    def _judge(self, names: Mapping[int, str], outcomes: Mapping[int, JobOutcome], n_jobs: int) -> Verification:
+    def _judge(self, names: Mapping[int, str], outcomes: Mapping[int, JobOutcome], n_jobs: int) -> Report:
         """Return what the outcomes show."""
-        stored = self._stored
-        reasons = {job: reason for job, reason in zip(stored["job"], stored["reason"], strict=True) if reason}
+        stored = self._scores
+        reasons: dict[int, str] = dict(stored.loc[stored["reason"] != "", ["job", "reason"]].itertuples(index=False))
         done = {i: str(outcomes[i].run_id) for i in names if outcomes[i].kind in (FINISHED, SKIPPED)}
         new_failures = [i for i in names if i not in done and i not in reasons]
         successes = [i for i in done if i in reasons]
@@ -176,8 +176,8 @@ class Verifier:
         store = open_store(self._sweep.tracking__uri, EXPERIMENT, create=False)
         runs = dict(zip(checked, read_stored_runs(store, [done[i] for i in checked]), strict=True))
         compared = scores.compare_scores(stored[stored["job"].isin(checked)], scores.read_scores(store, runs))
-        is_different = compared["difference"] != 0
-        n_equal = len({*names} - {*compared.loc[is_different, "job"], *new_failures, *successes})
+        unequal = {*compared.loc[compared["difference"] != 0, "job"], *new_failures, *successes}
+        n_equal = len(names.keys() - unequal)
         sentences = [
             *scores.list_differences(compared, names),
             *(f"job {i} ({names[i]}) has no scores here: {outcomes[i].reason}" for i in new_failures),
@@ -199,13 +199,13 @@ class Verifier:
             (compared["difference"] > self.request.tolerance).any() or tables == "different" or kinds - {REFUSED}
         )
         status = DIFFERENT if has_failed else NOT_CHECKED if kinds else VERIFIED
-        return Verification(status, [*sentences, verdict])
+        return status, [*sentences, verdict]
 
     def _compare_tables(self, store: Store) -> str:
         """Return how tables written from the repeated jobs differ from those of the capsule; empty if they do not."""
         try:
             comparison = compare_selection(store, select_runs(store, self._sweep), self._sweep).comparison
-            now = write_tables(comparison, TableStyle(**self._facts["style"]))
+            now = write_tables(comparison, self._style)
         except UserError as error:
             return f"the tables cannot be written: {error}"
         pairs = zip_longest(self._files[capsule.TABLES].decode().splitlines(), now.splitlines())
