@@ -52,7 +52,7 @@ def make_schema() -> Keys:
     parameters = {key for name in members["learner"] for key in known[name][KEYS]}
     known["space"]["propertyNames"]["anyOf"][0]["enum"] = sorted(parameters - {TARGET_KEY, "defaults"})
     known["figure"]["enum"] += [name for names in read_listing(FIGURE_LIST) for name in names]
-    for key, note in COMMENT.findall((CONF / ROOT_FILE).read_text()):
+    for key, note in COMMENT.findall((CONF / ROOT_FILE).read_text(encoding="utf-8")):
         known[EXPERIMENT][KEYS][key]["description"] = note
     return schema
 
@@ -68,7 +68,7 @@ def _read_option(group: str, option: str, known: Keys) -> str:
     for file in reversed(files):
         content |= load_option_file(file)
     own_name = f"{group}-keys"  # of files without a class
-    notes = dict(COMMENT.findall("\n".join(file.read_text() for file in files)))
+    notes = dict(COMMENT.findall("\n".join(file.read_text(encoding="utf-8") for file in files)))
     for path, node in walk(content, (group,)):
         if isinstance(node, Mapping) and (TARGET_KEY in node or node is content):
             name = str(node.get(TARGET_KEY) or own_name)
