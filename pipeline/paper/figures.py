@@ -1,10 +1,8 @@
 """The figures of a comparison as PDF files for a paper."""
 
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.reports import DRAWINGS, write_picture_files
+from bakeoff.pipeline.comparison.reports import DRAWINGS, draw_ranks
 from bakeoff.pipeline.errors import UserError
-
-DIAGRAM = "critical_difference"
 
 
 def list_figures(comparison: Comparison) -> dict[str, bytes]:
@@ -38,16 +36,16 @@ def draw_diagram(comparison: Comparison, suffix: str) -> bytes:
     UserError
         The mean ranks were not tested, so there is no critical difference.
     """
-    if suffix == ".pdf":
-        files = list_figures(comparison)
-    else:
-        files = {name: text.encode() for name, text in write_picture_files(comparison).items()}
-    if f"{DIAGRAM}{suffix}" not in files:
-        overall = comparison.results[0].overall
-        reason = "there is one dataset." if overall is None else overall.too_few
+    from bakeoff.pipeline.figures.panels import fix_colours, render_pdf, render_svg
+
+    result = comparison.results[0]
+    picture = draw_ranks(comparison, result)
+    if picture is None:
+        reason = "there is one dataset." if result.overall is None else result.overall.too_few
         raise UserError(
             f"output=*{suffix} is the critical-difference diagram, for which mean ranks were not tested: "
             f"{reason or 'there are two configurations.'} Compare at least three configurations on five datasets, or "
             "write another report, such as output=report.html."
         )
-    return files[f"{DIAGRAM}{suffix}"]
+    figure, caption = picture
+    return render_pdf(figure) if suffix == ".pdf" else fix_colours(render_svg(figure, "diagram", caption)).encode()
