@@ -153,6 +153,14 @@ def test_scores_without_runs_are_described_without_what_only_runs_know() -> None
     assert "Training parts" not in text
 
 
+def test_notes_that_limit_the_result_are_stated_and_others_are_not() -> None:
+    stated = "As sealed on 2026-11-21, before the first of its 2 runs started (seal s, SHA-256 ab)."
+    comparison = make_comparison(notes=[stated, "The base is svm, the best; base=NAME selects another."])
+    text = write_methods(comparison, ())
+    assert stated in text
+    assert "base=NAME" not in text
+
+
 def test_every_entry_names_what_it_is_for_and_every_learner_has_one() -> None:
     entries = references.BIBLIOGRAPHY.read_text(encoding="utf-8")
     uses = [use for found in references.KEYWORDS.findall(entries) for use in found.split()]
