@@ -23,6 +23,7 @@ from bakeoff.pipeline.config.build import EXTRAS, build_object
 from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
 from bakeoff.pipeline.stages.tuning import GridTuning
+from bakeoff.pipeline.stages.tuning.simplest import require_order
 
 YAMLS = sorted(file.stem for file in (CONF / "learner").glob("*.yaml"))
 BASELINES = [name for name in YAMLS if name.removeprefix("sklearn_") in set(REGISTRY) - {name}]
@@ -169,6 +170,12 @@ def test_every_learner_that_has_something_to_choose_has_a_space() -> None:
 def test_a_space_names_parameters_that_exist_and_values_that_hold(name: str) -> None:
     space: Any = OmegaConf.to_container(OmegaConf.load(CONF / "space" / f"{name}.yaml"))
     made = learner(name)
+    simpler = space.pop("simpler", {})
+    assert set(simpler) <= set(space)
+    # The candidates of a string or a choice have no order.
+    assert simpler or name == "sklearn_lda"
+    if simpler:
+        require_order([space], simpler, folds=5)
     for grid in GridTuning(space).grids:
         for candidate in ParameterGrid(dict(grid)):
             check_parameters(clone(made).set_params(**candidate), "space")

@@ -45,6 +45,6 @@ def _format_space(name: str) -> str:
     file = CONF / "space" / f"{name}.yaml"
     if not file.is_file():
         return ""
-    rows = [(format_code(key.name), format_code(key.default)) for key in read_keys(file)]
+    rows = [(format_code(key.name), format_code(key.default)) for key in read_keys(file) if key.name != "simpler"]
     sentence = "`tuning=grid` and `search=grid` try these values; `space.KEY=[...]` gives others."
     return join_parts(["## Search space", sentence, format_table(["key", "values"], rows)]).strip()

@@ -31,6 +31,8 @@ def measure_fold(fold: FoldResult) -> dict[str, float]:
     model = fold.model
     values = {**fold.scores, **{f"time/{stage}": seconds for stage, seconds in model.seconds.items()}}
     values |= {"time/predict": fold.predictions.seconds, "fits": float(model.n_fits)}
+    if model.n_fits_saved is not None:
+        values["tuning/saved_fits"] = float(model.n_fits_saved)
     if model.threshold is not None:
         values["threshold/value"] = model.threshold.value
     if model.path is not None:
@@ -133,6 +135,13 @@ def count_tried(experiment: Experiment, folds: Sequence[FoldResult], model: Fitt
     return [len(table) for table in candidates if table is not None]
 
 
+def describe_race(models: Sequence[FittedModel]) -> str:
+    """Return how many fits of candidates a race saved in all models."""
+    n_saved = sum(model.n_fits_saved or 0 for model in models)
+    n_most = n_saved + sum(model.n_fits for model in models)
+    return f"tuning.race: {n_saved:,} of {n_most:,} fits were not needed ({wording.format_percent(n_saved / n_most)})"
+
+
 def write_tuned(model: FittedModel) -> str:
     """Return the parameters that tuning chose for a model, such as ``n_neighbors=5``; empty without tuning."""
     return ", ".join(f"{name.removeprefix(TUNED_PREFIX)}={value}" for name, value in get_tuned_params(model).items())
@@ -232,6 +241,8 @@ def describe_choices(
         lines.append(f"pruned: {', '.join(sizes)}")
     if tried := count_tried(experiment, folds, model):
         lines.append(f"tuning.budget: {wording.format_range(tried)} candidates tried for each model")
+    if model.n_fits_saved is not None:
+        lines.append(describe_race(list(_name_models(folds, model).values())))
     lines += [*describe_tuning(folds, model), *describe_run_lines(experiment, folds, model)]
     return [*lines, f"model: {describe_rows(**count_rows(experiment, model))}"]
 

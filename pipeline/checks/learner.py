@@ -127,7 +127,7 @@ def check_tuning(experiment: Experiment) -> None:
     if not isinstance(experiment.tuning, GridTuning):
         return
     known = experiment.learner.get_params()
-    for grid in experiment.tuning.grids:
+    for grid in (*experiment.tuning.grids, experiment.tuning.simpler):
         for name in grid:
             if name not in known:
                 raise UserError(

@@ -190,6 +190,9 @@ def own_hydra_state() -> Iterator[None]:
 
 
 DEFAULT_SPACE_KEY = "default_space"
+SIMPLER_KEY = "simpler"
+"""The key of a space that is no parameter: which values are simpler."""
+DEFAULT_SELECT = "best"
 RESOLVER = "oc.env"
 RESOLVED = re.compile(
     r"(trust|search|space|default_space|figures|on_error|on_invalid|pruning\.method|tuning\.space|"
@@ -219,7 +222,22 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
             composed.space = f"${{{DEFAULT_SPACE_KEY}}}"
     spec = _resolve_values(composed)
     check_keys(composed)
+    _separate_order(spec)
     return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
+
+
+def _separate_order(spec: dict[str, Any]) -> None:
+    """Move what a space declares to be simpler, which is no parameter, to tuning if its choice depends on that."""
+    tuning: Any = spec.get("tuning")
+    searches = isinstance(tuning, dict) and "space" in tuning
+    # Values under space replace the default space, but not the order of its parameters.
+    spaces = [tuning["space"] if searches else None, spec.get("space"), spec.get(DEFAULT_SPACE_KEY)]
+    found = [space.pop(SIMPLER_KEY) for space in spaces if isinstance(space, dict) and SIMPLER_KEY in space]
+    # The default leaves no trace, so that it has the identity that it had before there was a choice.
+    if searches and tuning.get("select") == DEFAULT_SELECT:
+        del tuning["select"]
+    elif searches and "select" in tuning and found:
+        tuning[SIMPLER_KEY] = found[0]
 
 
 def _resolve_values(composed: DictConfig, *, throw_on_missing: bool = True) -> dict[str, Any]:

@@ -199,7 +199,9 @@ class FittedModel:
     scores_before_pruning : mapping of str to float
         The headline score on validation and test rows.
     n_fits : int
-        The number of fits of the learner: the candidates of tuning on all inner folds, and the chosen one.
+        The number of fits of the learner: the candidates of tuning on their inner folds, and the chosen one.
+    n_fits_saved : int or None
+        The number of further fits that a race of the candidates did not need; None without a race.
     seconds : mapping of str to float
         Wall time of ``tune``, ``fit`` (preprocessing and learner) and ``prune``.
     warnings : tuple of str
@@ -224,6 +226,7 @@ class FittedModel:
     seen: Mapping[str, RowSet]
     predictor: Any
     threshold: ChosenThreshold | None
+    n_fits_saved: int | None = None
 
 
 @dataclass(frozen=True)

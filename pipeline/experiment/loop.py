@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 from joblib import parallel_config
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -24,7 +25,7 @@ from bakeoff.pipeline.identity.user_modules import get_finder
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring import Predictions, compute_score, compute_scores
 from bakeoff.pipeline.stages.splitting import Split, Splits
-from bakeoff.pipeline.stages.tuning import NoTuning
+from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 
 MAX_PROCESSES_PER_CORE = 8
 """The maximum number of processes per core; more would only wait for one another and use more memory."""
@@ -141,6 +142,7 @@ def fit_model(experiment: Experiment, split: Split, number: int = -1) -> FittedM
         candidates=candidates,
         scores_before_pruning=scores_before_pruning,
         n_fits=experiment.tuning.count_fits(candidates) + (experiment.decision_folds or 0),
+        n_fits_saved=_count_saved_fits(experiment, candidates),
         seconds=_select_seconds(experiment, stopwatch, is_tuned=candidates is not None, is_pruned=path is not None),
         warnings=unique_messages(caught),
         seen=log.seen,
@@ -148,6 +150,14 @@ def fit_model(experiment: Experiment, split: Split, number: int = -1) -> FittedM
         predictor=target.invert(decision.predictor),
         threshold=decision.threshold,
     )
+
+
+def _count_saved_fits(experiment: Experiment, candidates: pd.DataFrame | None) -> int | None:
+    """Return the number of fits of candidates that a race did not need; None if there was no race."""
+    tuning = experiment.tuning
+    if not isinstance(tuning, GridTuning) or tuning.race is None or candidates is None:
+        return None
+    return tuning.count_fits() - tuning.count_fits(candidates)
 
 
 def _select_seconds(

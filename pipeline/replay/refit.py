@@ -17,6 +17,7 @@ import numpy as np
 
 from bakeoff.pipeline.card.report import summarize_folds
 from bakeoff.pipeline.checks import FigureChoice, choose_figures
+from bakeoff.pipeline.config.compose_job import SIMPLER_KEY
 from bakeoff.pipeline.config.options import ALL, load_yaml, read_option, settle_figures
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.config.targets import require_names
@@ -243,4 +244,4 @@ def _find_space(run: LoadedRun) -> Any:
     # A user-defined learner may have the name of an option but different parameters.
     if option.get("_target_") != run.spec["learner"].get("_target_"):
         return None
-    return read_option("space", name) or None
+    return {key: values for key, values in read_option("space", name).items() if key != SIMPLER_KEY} or None

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import ParameterGrid
+from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -27,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from bakeoff.learners import REGISTRY
 from bakeoff.learners import KNeighborsClassifier as KNeighbors
 from bakeoff.pipeline.checks import check_splits
+from bakeoff.pipeline.comparison.fold_tests import compute_corrected_t_test
 from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import settle_config
@@ -44,6 +45,9 @@ from bakeoff.pipeline.stages.tuning import (
     find_best_candidate,
     list_candidate_learners,
 )
+from bakeoff.pipeline.stages.tuning.looks import correct_for_looks
+from bakeoff.pipeline.stages.tuning.race import Race
+from bakeoff.pipeline.stages.tuning.simplest import find_simplest
 from bakeoff.pipeline.sweep.job import prepare_job
 
 SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
@@ -325,3 +329,140 @@ def test_twenty_candidates_are_drawn_from_a_thousand_million_million() -> None:
     space = {name: list(range(1000)) for name in "abcde"}
     tuning = GridTuning(space, folds=2, n=20)
     assert len({tuple(point.items()) for point in tuning.candidates}) == 20
+
+
+# Races
+
+
+RACE = GridTuning({"max_depth": [1, 2, 3, 4]}, folds=10, race=0.05)
+GAPS = {1: 0.3, 2: 0.02, 3: 0.0, 4: 0.0}
+"""Depth -> how much worse than the best one."""
+
+
+def race(noise: float, tuning: GridTuning = RACE) -> tuple[Any, pd.DataFrame, int]:
+    """Return the chosen learner, the candidates, and the number of fits of a race with scores from a generator."""
+    fits: list[int] = []
+    rng = np.random.default_rng(3)
+
+    def score(model: Any, X: Any, y: Any, weights: Any) -> float:
+        fits.append(model.max_depth)
+        return float(0.9 - GAPS[model.max_depth] + noise * rng.normal())
+
+    X, y = np.arange(200.0).reshape(-1, 1), np.arange(200) % 2
+    best, table = tuning.tune(Pipeline([("learner", DecisionTreeClassifier())]), tuning_data(X, y, 200, score=score))
+    assert table is not None
+    assert tuning.count_fits(table) == 1 + len(fits)
+    assert [fits.count(depth) for depth in table["max_depth"]] == table["inner_folds"].tolist()
+    return best[-1], table, len(fits)
+
+
+def test_a_race_drops_what_is_clearly_worse_and_counts_the_fits_that_it_made() -> None:
+    chosen, table, n_fits = race(noise=0.01)
+    assert chosen.max_depth in (2, 3, 4)
+    assert 3 <= table["inner_folds"][0] < 10
+    assert table["inner_folds"].max() == 10
+    assert n_fits < 40
+    again = race(noise=0.01)
+    assert again[2] == n_fits
+    pd.testing.assert_frame_equal(again[1].drop(columns="fit_seconds"), table.drop(columns="fit_seconds"))
+
+
+def test_a_race_of_equal_candidates_is_a_grid_whose_folds_have_another_order() -> None:
+    rows = load_bundled("iris")
+    data = tuning_data(rows.X, rows.y, len(rows.y))
+    model = Pipeline([("learner", KNeighborsClassifier())])
+    space: dict[str, list[Any]] = {"n_neighbors": [5, 7, 9]}
+    raced, table = GridTuning(space, folds=10, race=1e-9).tune(model, data)
+    best, whole = GridTuning(space, folds=10).tune(model, data)
+    assert table is not None
+    assert whole is not None
+    assert raced[-1].get_params() == best[-1].get_params()
+    assert table["validation_score"].tolist() == pytest.approx(whole["validation_score"].tolist(), rel=1e-15)
+    assert set(table["inner_folds"]) == {10}
+
+
+def test_a_race_ends_when_one_candidate_is_left_and_a_dropped_one_never_wins() -> None:
+    _, table, n_fits = race(0.001, GridTuning({"max_depth": [1, 3]}, folds=10, race=0.05))
+    assert table["inner_folds"].nunique() == 1
+    assert 6 <= n_fits < 20
+    scores = np.array([[0.9, 0.1, 0.5, 0.9], [0.5, 0.5, 0.6, np.nan]])
+    worse = Race(0.05, 3, [0, 1, 2, 3], 1 / 3, greater_is_better=True).find_worse(scores, 4)
+    assert worse.tolist() == [False, True]
+
+
+def test_the_test_of_a_race_is_that_of_comparisons() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(0.5, 0.05, (6, 8)) - np.linspace(0, 0.4, 6)[:, np.newaxis]
+    order = rng.permutation(8).tolist()
+    for n_done in range(3, 9):
+        done = scores[:, order[:n_done]]
+        best = done[np.argmax(done.mean(axis=1))]
+        p = np.array([compute_corrected_t_test(best - own, 1 / 7).p for own in done])
+        corrected = correct_for_looks(p, tuple(range(3, 9)), 1 / 7)
+        for sign in (1, -1):
+            found = Race(0.05, 3, order, 1 / 7, greater_is_better=sign == 1).find_worse(sign * scores, n_done)
+            assert found.tolist() == (corrected <= 0.05).tolist()
+    assert not Race(0.05, 3, order, 1 / 7, greater_is_better=True).find_worse(scores, 2).any()
+
+
+# The simplest candidate within a standard error
+
+
+DEPTHS = [{"max_depth": depth, "min_samples_leaf": leaf} for depth in (2, 8, None) for leaf in (1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("is_close", "simpler", "chosen"),
+    [
+        ([True] * 6, {"max_depth": "smaller", "min_samples_leaf": "greater"}, {"max_depth": 2, "min_samples_leaf": 5}),
+        (
+            [True] * 6,
+            {"min_samples_leaf": "greater", "max_depth": "greater"},
+            {"max_depth": None, "min_samples_leaf": 5},
+        ),
+        ([False, False, True, True, True, True], {"max_depth": "smaller"}, {"max_depth": 8, "min_samples_leaf": 1}),
+        (
+            [False] * 4 + [True, True],
+            {"max_depth": "smaller", "p": "greater"},
+            {"max_depth": None, "min_samples_leaf": 1},
+        ),
+    ],
+)
+def test_candidates_are_ordered_by_the_declared_parameters_and_then_by_their_scores(
+    is_close: list[bool], simpler: dict[str, str], chosen: dict[str, Any]
+) -> None:
+    scores = np.array([0.7, 0.7, 0.8, 0.75, 0.9, 0.9])
+    for sign in (1, -1):
+        assert DEPTHS[find_simplest(DEPTHS, np.array(is_close), sign * scores, simpler, sign == 1)] == chosen
+
+
+@pytest.mark.parametrize("race", [None, 0.05])
+def test_the_simplest_within_a_standard_error_is_that_of_a_plain_loop(race: float | None) -> None:
+    wine = load_bundled("wine")
+    space: dict[str, list[Any]] = {"n_neighbors": [1, 5, 21, 25, 29, 31]}
+    simpler = {"n_neighbors": "smaller"}
+    tuning = GridTuning(space, folds=5, select="one_standard_error", simpler=simpler, race=race)
+    model = Pipeline([("scaler", StandardScaler()), ("learner", KNeighborsClassifier())])
+    best, _ = tuning.tune(model, tuning_data(wine.X, wine.y, len(wine.y)))
+    splits = list(StratifiedKFold(5, shuffle=True, random_state=7).split(wine.X, wine.y))
+    variants = [clone(model).set_params(learner__n_neighbors=k) for k in space["n_neighbors"]]
+    scores = np.array([
+        [each.fit(wine.X.iloc[a], wine.y[a]).score(wine.X.iloc[b], wine.y[b]) for a, b in splits] for each in variants
+    ])  # fmt: skip
+    means = scores.mean(axis=1)
+    top = int(np.argmax(means))
+    error = scores[top].std(ddof=1) / np.sqrt(5)
+    close = [k for k, mean in zip(space["n_neighbors"], means, strict=True) if means[top] - mean <= error]
+    assert best[-1].n_neighbors == min(close) < space["n_neighbors"][top]
+
+
+def test_the_default_choice_leaves_no_trace_in_the_configuration() -> None:
+    spec = resolve_config(composed("learner=knn", "tuning=grid"))
+    assert {"select", "simpler"}.isdisjoint(spec["tuning"])
+    assert "simpler" not in spec["space"]
+    spec = resolve_config(composed("learner=knn", "tuning=grid", "tuning.select=one_standard_error"))
+    assert spec["tuning"]["simpler"] == {"n_neighbors": "greater"}
+    own = ("space.n_neighbors=[1,5]", "space.leaf_size=[5,30]", "space.simpler={leaf_size: greater}")
+    spec = resolve_config(composed("learner=knn", "tuning=grid", "tuning.select=one_standard_error", *own))
+    assert spec["tuning"]["space"] == {"n_neighbors": [1, 5], "leaf_size": [5, 30]}
+    assert spec["tuning"]["simpler"] == {"leaf_size": "greater"}

@@ -29,7 +29,17 @@ from bakeoff.pipeline.stages.tuning.candidates import (
     list_allowed_grids,
     preprocess_tables,
 )
+from bakeoff.pipeline.stages.tuning.race import Race
+from bakeoff.pipeline.stages.tuning.simplest import (
+    BEST,
+    estimate_error,
+    find_simplest,
+    require_order,
+    require_select,
+)
 
+INNER_FOLDS = "inner_folds"
+"""The column of a race with the number of inner folds on which a candidate was fitted."""
 SCORE_ROUNDING = 1e-12
 """Mean scores that differ by at most this fraction of the largest one are equal."""
 
@@ -99,6 +109,15 @@ class GridTuning:
         always tried.
     tried : sequence of int
         The number of candidates to try in each fold, and last for all rows, as recorded by a run with a budget.
+    select : {"best", "one_standard_error"}
+        Whether the candidate with the best mean score is chosen, or the simplest one within a standard error of it.
+    simpler : mapping of str to str
+        Parameter -> which of its values are simpler, ``smaller`` or ``greater``; the first parameter counts most.
+    race : float, optional
+        The level at which a candidate that is worse than the best one is dropped before all inner folds are fitted; by
+        default none is.
+    burn_in : int
+        The number of inner folds on which all candidates of a race are fitted, at least 2.
     """
 
     space: Grid | Sequence[Grid] | None
@@ -109,6 +128,10 @@ class GridTuning:
     largest: Mapping[str, int] = field(default_factory=dict)
     budget: float | None = None
     tried: Sequence[int] = ()
+    select: str = BEST
+    simpler: Mapping[str, str] = field(default_factory=dict)
+    race: float | None = None
+    burn_in: int = 3
 
     def __post_init__(self) -> None:
         require_folds("tuning.folds", self.folds, "score")
@@ -116,13 +139,35 @@ class GridTuning:
             raise UserError(f"tuning.n={self.n!r} must be a positive number of candidates, or null for all.")
         if not is_whole(self.seed, 0):
             raise UserError(f"tuning.seed={self.seed!r} must be an integer of at least 0.")
+        if self.race is not None:
+            self._require_race(self.race)
+        require_select(self.select)
         for grid in self.grids:
             for name, values in grid.items():
                 if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                     raise UserError(f"space.{name}={values!r} must be a list of values to try.")
+        if self.select != BEST and any(self.grids):
+            require_order(self.grids, self.simpler, self.folds)
         if self.strict and not any(self.grids):
             raise UserError(
                 "tuning=grid has no space: set space.PARAMETER=[...], or space=NAME to use a file in conf/space."
+            )
+
+    def _require_race(self, level: float) -> None:
+        """Reject a race without a level, without further folds after the burn-in, or with a time limit."""
+        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+            raise UserError(f"tuning.race={level!r} must be a level between 0 and 1, such as 0.05.")
+        if not is_whole(self.burn_in, 2):
+            raise UserError(f"tuning.burn_in={self.burn_in!r} must be an integer of at least 2.")
+        if self.folds <= self.burn_in:
+            raise UserError(
+                f"tuning.folds={self.folds} leaves no inner fold after tuning.burn_in={self.burn_in}, so a race drops "
+                f"nothing; set tuning.folds to at least {self.burn_in + 1}, or use tuning=grid."
+            )
+        if self.budget is not None:
+            raise UserError(
+                "tuning.budget tries candidates one by one, but a race compares all of them fold by fold; remove "
+                "tuning.budget, or use tuning=grid."
             )
 
     @property
@@ -170,14 +215,24 @@ class GridTuning:
         if not self.candidates:
             return model, None
         scores, seconds = self._score_candidates(model, data)
-        rows = np.flatnonzero(~np.isnan(seconds[:, -1]))  # the candidates that were tried
-        mean_scores = scores[rows].mean(axis=1)
-        best_params = self.candidates[rows[find_best_candidate(mean_scores, data.greater_is_better)]]
+        is_fitted = ~np.isnan(seconds)  # (number of candidates, inner folds)
+        n_folds = is_fitted.sum(axis=1)
+        rows = np.flatnonzero(n_folds)  # the candidates that were tried
+        mean_scores = np.array([scores[row, is_fitted[row]].mean() for row in rows])
+        # A candidate that dropped out of a race cannot be chosen.
+        final_scores = np.where(n_folds[rows] == n_folds.max(), mean_scores, np.nan)
+        best = find_best_candidate(final_scores, data.greater_is_better)
+        if self.select != BEST:
+            candidates = [self.candidates[row] for row in rows]
+            error = estimate_error(scores[rows[best], is_fitted[rows[best]]])
+            is_close = np.abs(final_scores - final_scores[best]) <= error  # (number of tried candidates,)
+            best = find_simplest(candidates, is_close, final_scores, self.simpler, data.greater_is_better)
+        best_params = self.candidates[rows[best]]
         learner_params = {f"learner__{name}": value for name, value in best_params.items()}
         best_model: Pipeline = clone(model).set_params(**learner_params)
-        table = pd.DataFrame(self.candidates).iloc[rows]
-        table = table.assign(validation_score=mean_scores, fit_seconds=seconds[rows].mean(axis=1))
-        return best_model, table
+        fit_seconds = [seconds[row, is_fitted[row]].mean() for row in rows]
+        table = pd.DataFrame(self.candidates).iloc[rows].assign(validation_score=mean_scores, fit_seconds=fit_seconds)
+        return best_model, table if self.race is None else table.assign(**{INNER_FOLDS: n_folds[rows]})
 
     def _score_candidates(self, model: Pipeline, data: TuningData) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores and the seconds of the fits, both of shape (number of candidates, inner folds).
@@ -209,13 +264,29 @@ class GridTuning:
                 data.count_fit()
                 yield row
 
-        folds = map(score_fold, range(len(inner_splits)))
+        def race_folds(race: Race) -> Iterator[int]:
+            for n_done, number in enumerate(race.order, start=1):
+                yield from score_fold(number)
+                racing = list(rows)
+                is_worse = race.find_worse(scores[[rows[position] for position in racing]], n_done)
+                for position in np.array(racing)[is_worse].tolist():
+                    del rows[position]
+                if len(rows) == 1:
+                    return
+
+        folds: Iterator[Iterator[int]] = map(score_fold, range(len(inner_splits)))
+        if self.race is not None:
+            order = np.random.default_rng(data.seed).permutation(len(inner_splits)).tolist()
+            ratio = float(np.mean([len(validation) / len(train) for train, validation in inner_splits]))
+            folds = iter([race_folds(Race(self.race, self.burn_in, order, ratio, data.greater_is_better))])
         # With a budget, each candidate is scored on all inner folds before the next one, otherwise fold by fold.
         steps = chain.from_iterable(folds) if self.budget is None else zip(*folds, strict=True)
         for n_tried, _ in enumerate(steps, start=1):
             if n_tried >= n_most or time.monotonic() - started >= budget:
                 break
-        if left_out and np.isnan(scores.mean(axis=1)).all():
+        is_fitted = ~np.isnan(seconds)
+        is_scored = is_fitted.any(axis=1) & ~(is_fitted & np.isnan(scores)).any(axis=1)
+        if left_out and not is_scored.any():
             raise InvalidPredictions(f"tuning has no candidate left; {left_out[0]}")
         return scores, seconds
 
@@ -233,13 +304,15 @@ class GridTuning:
             return float("nan")
 
     def count_fits(self, tried: Any = None) -> int:
-        """Return the number of fits of the learner per fold: candidates on all inner folds, and the best one.
+        """Return the number of fits of the learner per fold: candidates on their inner folds, and the best one.
 
         Parameters
         ----------
         tried : DataFrame, optional
             The candidates that were tried; by default all of them.
         """
+        if tried is not None and INNER_FOLDS in tried:
+            return 1 + int(tried[INNER_FOLDS].sum())
         n_tried = len(self.candidates if tried is None else tried)
         return 1 + n_tried * max(self.folds, 1)
 
