@@ -128,6 +128,12 @@ def test_names_of_columns_are_short_unique_and_explained(wide: Comparison) -> No
     assert "DT: decision\\_tree; NB: naive\\_bayes" in write_tables(wide)
 
 
+def test_the_level_of_an_interval_is_not_rounded() -> None:
+    comparison = make_comparison(("iris",), ("svm", "knn"))
+    strict = replace(comparison, settings=replace(comparison.settings, alpha=0.005))
+    assert r"99.5 \% interval" in write_tables(strict)
+
+
 def test_tables_have_nothing_that_nobody_pastes(wide: Comparison) -> None:
     text = write_tables(replace(wide, notes=("A note.",)))
     assert [line for line in text.splitlines() if line.startswith("%")] == [r"% \usepackage{booktabs,longtable}"]
