@@ -140,3 +140,8 @@ def test_the_gate_and_the_output_are_those_of_runs(bakeoff: Bakeoff) -> None:
 def test_a_comparison_of_a_table_cannot_be_kept() -> None:
     with pytest.raises(bakeoff.UserError, match="not stored"):
         compare(make_folds(), keep=True)
+
+
+def test_repeats_cannot_be_added_to_a_table() -> None:
+    with pytest.raises(bakeoff.UserError, match="leave out until=sure"):
+        compare(make_folds(), until="sure")
