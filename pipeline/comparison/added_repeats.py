@@ -72,8 +72,8 @@ def add_repeats(request: CompareRequest, jobs: Sequence[Job], run_jobs: RunJobs)
     numbers = list(range(len(jobs)))
     for repeat in range(request.repeats):
         words = [f"hydra.sweep.dir={SWEEPS_FOLDER}/{name}-repeat-{repeat + 1}"] if name else []
-        overrides = [(*jobs[i].invocation.overrides, f"{REPEATS}=1", f"{FIRST_REPEAT}={repeat}") for i in numbers]
-        report = run_jobs(words, overrides)
+        own = (f"{REPEATS}=1", f"{FIRST_REPEAT}={repeat}")
+        report = run_jobs(words, [(*jobs[i].invocation.overrides, *own) for i in numbers])
         name = name or report.name
         statuses.append(exit_code(report.outcomes, report.skips_invalid))
         if statuses[-1] not in (0, 1):

@@ -155,7 +155,7 @@ class GridTuning:
 
     def _require_race(self, level: float) -> None:
         """Reject a race without a level, without further folds after the burn-in, or with a time limit."""
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        if not isinstance(level, float) or not 0 < level < 1:
             raise UserError(f"tuning.race={level!r} must be a level between 0 and 1, such as 0.05.")
         if not is_whole(self.burn_in, 2):
             raise UserError(f"tuning.burn_in={self.burn_in!r} must be an integer of at least 2.")

@@ -58,8 +58,9 @@ def require_order(grids: Sequence[Grid], simpler: Mapping[str, str], folds: int)
     for name in known:
         if simpler[name] not in SIGNS:
             raise UserError(f"space.simpler.{name}={simpler[name]!r} must be one of {', '.join(SIGNS)}.")
-        for value in [value for grid in grids for value in grid.get(name, ())]:
-            _measure(name, value)
+        for grid in grids:
+            for value in grid.get(name, ()):
+                _measure(name, value)
 
 
 def estimate_error(scores: np.ndarray) -> float:
