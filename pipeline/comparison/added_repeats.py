@@ -41,6 +41,8 @@ def require_repeatable(words: Sequence[str], jobs: Sequence[Job]) -> None:
         if job.spec:
             keys = [f"evaluation.{key}" for key in job.spec["evaluation"]]
             require_repeats(job.invocation.choices["evaluation"], keys)
+    if len({job.spec["seed"] for job in jobs if job.spec}) > 1:
+        raise UserError("until=sure adds repeats of the folds of one seed; give seed= a single value.")
 
 
 def add_repeats(request: CompareRequest, jobs: Sequence[Job], run_jobs: RunJobs) -> tuple[str, int]:
