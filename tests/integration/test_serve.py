@@ -24,6 +24,7 @@ from pyarrow import parquet
 from serving import Reply, ask, serving, wait_for_answer
 from warm_process import OUTPUT, Start
 
+from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.model.pyfunc import Model, predict_table
 from bakeoff.pipeline.serving import answer as answers
 from bakeoff.pipeline.serving import limits
@@ -61,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def model(folder: Path) -> Model:
     """Return the model of the run."""
-    return load_model("latest", f"sqlite:///{folder}/outputs/mlflow.db", "bakeoff")
+    return load_model(RunRequest(run="latest", tracking__uri=f"sqlite:///{folder}/outputs/mlflow.db"))
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +202,7 @@ def test_csv_is_read_as_the_training_file_was(bakeoff: Bakeoff) -> None:
     (bakeoff.folder / "table.csv").write_text(f"y;size\n{rows}")
     words = ("dataset=file", "dataset.path=table.csv", "dataset.target=y", "dataset.decimal=comma")
     assert bakeoff(*words, "learner=decision_tree").status == 0
-    model = load_model("latest", f"sqlite:///{bakeoff.folder}/outputs/mlflow.db", "bakeoff")
+    model = load_model(RunRequest(run="latest", tracking__uri=f"sqlite:///{bakeoff.folder}/outputs/mlflow.db"))
     response = app.predict_body(model, b"size\n1,5\n", CSV, CSV)
     assert bytes(response.body).decode().splitlines()[1].startswith("b,")
 
