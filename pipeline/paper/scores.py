@@ -73,7 +73,7 @@ def count_scores(compared: pd.DataFrame) -> str:
 
 
 def list_differences(compared: pd.DataFrame, jobs: Mapping[int, str]) -> list[str]:
-    """Return a sentence for each of the first scores that differ.
+    """Return a sentence for each of the scores that differ most.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def list_differences(compared: pd.DataFrame, jobs: Mapping[int, str]) -> list[st
     jobs : mapping of int to str
         The number of a job -> its name.
     """
-    found = compared[compared["difference"] != 0]
+    found = compared[compared["difference"] != 0].sort_values("difference", ascending=False, kind="stable")
     rows = found.head(MAX_SHOWN).to_dict("records")
     lines = [
         f"job {row['job']} ({jobs[row['job']]}), {row['metric']}, fold {row['fold']}: {row['score']!r} in the capsule, "

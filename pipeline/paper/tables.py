@@ -49,8 +49,8 @@ MAX_DECIMALS = 10
 SCORE_DECIMALS, PERCENT_DECIMALS = 3, 1
 MAX_HEAD_LETTERS = 8
 """Longer names of configurations are abbreviated in the heads of columns."""
-WIDTH_LETTERS, TEXT_WIDTH_LETTERS = 140, 112
-"""The number of digits and of other letters of a footnote, with signs and gaps as on a terminal, in 16 cm."""
+WIDTH_LETTERS = 112
+"""The number of letters of a footnote in 16 cm, with gaps of two letters between columns."""
 MAX_REASON_LETTERS = 200
 SIGNS: Mapping[str, str] = {BETTER: "+", WORSE: "−", SAME: ""}
 FOLDERS = re.compile(r"(?<![\w.])~?/+(?:[^\s/:,;'\"]+/+)+")
@@ -127,8 +127,10 @@ def write_tables(comparison: Comparison, style: TableStyle = PLAIN) -> str:
     lines = [r"% \usepackage{booktabs,longtable}"]
     for result in comparison.results:
         for table, caption in _iterate_tables(comparison, result, style):
-            width = WIDTH_LETTERS if table.title.startswith("scores") else TEXT_WIDTH_LETTERS
-            for number, positions in enumerate(split_columns(table, width), 1):
+            # LaTeX prints a mark beside its column, and the best score in bold.
+            unmarked = tuple(tuple(replace(cell, mark="", is_best=False) for cell in row) for row in table.rows)
+            parts = split_columns(replace(table, rows=unmarked), WIDTH_LETTERS)
+            for number, positions in enumerate(parts, 1):
                 part = table.choose_columns(positions)
                 title = f"{table.title} {number}" if number > 1 else table.title
                 lines += render_latex(replace(part, title=title), caption)

@@ -65,6 +65,14 @@ def test_43_datasets_and_six_learners_fit_a_page_of_16_cm(metrics: tuple[Compare
 
 
 @needs_latex
+def test_the_columns_of_ten_learners_follow_in_a_second_table(tmp_path: Path) -> None:
+    names = ["movement_libras", *(f"dataset_{i}" for i in range(20))]
+    text = write_tables(make_comparison(names, [*LEARNERS, "mlp", "perceptron", "majority", "c45"]))
+    assert "Overfull" not in typeset(text, tmp_path)
+    assert text.count(r"\begin{tabular}") == 4
+
+
+@needs_latex
 @pytest.mark.parametrize("datasets", [AWKWARD, ("one",), tuple(f"d{i}" for i in range(60))])
 def test_tables_with_any_names_compile(datasets: tuple[str, ...], tmp_path: Path) -> None:
     failed = [("svm", datasets[0])] if len(datasets) > 1 else []
