@@ -39,8 +39,8 @@ def verify_study(request: VerifyRequest) -> int:
     Returns
     -------
     int
-        0 if no score differs by more than tolerance= and all tables are identical, 1 if one does, 2 if a job cannot
-        run here.
+        0 if no score differs by more than tolerance= and all tables are identical, 1 if one does, 2 if no score does
+        but a job cannot run here.
 
     Raises
     ------
@@ -51,10 +51,10 @@ def verify_study(request: VerifyRequest) -> int:
 
     # NumPy reads the number of threads when it is loaded, and sweeps use one.
     set_single_threads()
-    from bakeoff.pipeline.paper.verify import Verifier
+    from bakeoff.pipeline.paper.verify import verify_capsule
 
     # Standard output is reserved for the report.
     with redirect_stdout(sys.stderr):
-        status, sentences = Verifier(request, lambda sentence: print_note(f"note: {sentence}")).verify()
+        status, sentences = verify_capsule(request, lambda sentence: print_note(f"note: {sentence}"))
     print(show_controls("\n".join(sentences)))
     return status

@@ -8,14 +8,16 @@ import hashlib
 import json
 import re
 import stat
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePath
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import replace_file
 
+CODE_FOLDER = "code"
 FORMAT = 1
 """The version of the format of capsules."""
 MANIFEST = "manifest.json"
@@ -39,6 +41,12 @@ def compute_digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def list_packages(names: Iterable[str]) -> set[str]:
+    """Return the packages of the code in a capsule, given the names of its files."""
+    paths = [PurePath(name) for name in names]
+    return {path.parts[1].removesuffix(".py") for path in paths if path.parts[0] == CODE_FOLDER}
+
+
 def write_capsule(path: Path, files: Files, facts: Mapping[str, Any]) -> None:
     """Write a capsule; equal contents give equal bytes.
 
@@ -56,6 +64,17 @@ def write_capsule(path: Path, files: Files, facts: Mapping[str, Any]) -> None:
             archive.writestr(ZipInfo(name, DATE), content, ZIP_DEFLATED)
 
 
+@contextmanager
+def reject_damage(path: Path) -> Iterator[None]:
+    """Reject a capsule that has another form than the block reads."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:  # a damaged archive raises errors of many kinds
+        raise UserError(f"{path} is damaged or not a capsule of `bakeoff paper`: {error!r}.") from error
+
+
 def read_capsule(path: Path) -> tuple[Files, dict[str, Any]]:
     """Return the files and the manifest of a capsule.
 
@@ -64,17 +83,12 @@ def read_capsule(path: Path) -> tuple[Files, dict[str, Any]]:
     UserError
         It is not a capsule or has another version, or a file is missing, has another digest or belongs to no capsule.
     """
-    try:
-        with ZipFile(path) as archive:
-            _require_harmless(archive.infolist())
-            files = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    with reject_damage(path), ZipFile(path) as archive:
+        _require_harmless(archive.infolist())
+        files = {entry.filename: archive.read(entry) for entry in archive.infolist()}
         manifest = json.loads(files.pop(MANIFEST))
         version = manifest["format"]
         digests = dict(manifest["files"])
-    except UserError:
-        raise
-    except Exception as error:  # a damaged archive raises errors of many kinds
-        raise UserError(f"{path} is damaged or not a capsule of `bakeoff paper`: {error!r}.") from error
     if version != FORMAT:
         raise UserError(
             f"{path} has format {version}, and this version of bakeoff reads format {FORMAT}; install the packages of "

@@ -3,16 +3,16 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
-from glob import glob
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.run_facts import RUN_KEY, TARGET_KEY, RunFacts
+from bakeoff.pipeline.comparison.run_facts import RUN_KEY, RunFacts
 from bakeoff.pipeline.comparison.stored_comparison import compare_selection, select_runs
-from bakeoff.pipeline.config.targets import require_names, walk
+from bakeoff.pipeline.config.targets import TARGET_KEY, require_names, walk
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.identity.source_code import get_package
@@ -27,6 +27,7 @@ from bakeoff.pipeline.paper.scores import read_scores
 from bakeoff.pipeline.paper.study import DATA_FOLDER, write_study
 from bakeoff.pipeline.paper.tables import TableStyle, hide_folders, write_tables
 from bakeoff.pipeline.replay.differences import TIME_PREFIXES
+from bakeoff.pipeline.stages.dataset.files import find_files
 from bakeoff.pipeline.tracking.provenance import pin_versions
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_config import list_files, restore_config
@@ -34,7 +35,6 @@ from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 SETTING_KEYS = ("base", "metrics", "alpha", "rope", "pairs", "marks", "choice")
 """Keys that determine the numbers of a comparison of the same runs."""
-STYLE_KEYS = ("decimals", "percent", "std")
 ENVIRONMENT_TAGS = ("versions", "blas", "threads")
 """The tags of a run that may explain other scores."""
 README = """\
@@ -44,7 +44,7 @@ README = """\
 
 ```sh
 pip install -r requirements.txt
-bakeoff verify {name}{words}
+bakeoff verify {name}{trust}{data}
 ```
 
 `scores.parquet` has a row for each job, metric and fold; `study.yaml` has all settings of each job; `manifest.json` has
@@ -71,41 +71,55 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     selection = select_runs(store, request)
     comparison = compare_selection(store, selection, request).comparison
+    _require_repeatable(comparison)
+    jobs = [(facts, _read_spec(store, facts, request.trust)) for facts in selection.facts]
+    runs = {number: facts.run for number, (facts, _) in enumerate(jobs) if facts.run.is_finished}
+    newest = max(runs.values(), key=lambda run: run.started)
+    scores = read_scores(store, runs)
+    style = TableStyle(request.decimals, request.percent, request.std)
+    methods = write_methods(comparison, list(runs.values()))
+    get_finder().trust(request.trust)
+    packages = _list_packages(jobs)
+    code = {f"{capsule.CODE_FOLDER}/{name}": file for name, file in list_own_code(packages).items()}
+    data = _find_data(jobs)
+    trusted = ",".join(sorted(capsule.list_packages(code)))
+    readme = README.format(
+        question=comparison.question,
+        n_jobs=len(jobs),
+        n_scores=len(scores),
+        name=request.output.name,
+        trust=f" trust=[{trusted}]" if code else "",
+        data=" data=FOLDER" if data and not request.data else "",
+    )
+    texts = {
+        capsule.TABLES: write_tables(comparison, style),
+        "methods.tex": methods,
+        "references.bib": write_references(methods),
+        capsule.STUDY: write_study(jobs),
+        capsule.DATA: _describe_data(jobs),
+        capsule.REQUIREMENTS: _write_requirements(newest, packages),
+        "README.md": readme,
+    }
+    files = {
+        **{name: text.encode() for name, text in texts.items()},
+        capsule.SCORES: _write_scores(scores, jobs),
+        **{f"figures/{name}": content for name, content in list_figures(comparison).items()},
+        **{name: file.read_bytes() for name, file in {**code, **(data if request.data else {})}.items()},
+    }
+    facts = {
+        "comparison": {key: getattr(request, key) for key in SETTING_KEYS},
+        "style": asdict(style),
+        "environment": {tag: newest.tags[tag] for tag in ENVIRONMENT_TAGS},
+    }
+    return files, facts
+
+
+def _require_repeatable(comparison: Comparison) -> None:
+    """Reject a comparison that no other machine can repeat."""
     if any(RUN_KEY in row.params for row in comparison.configurations):
         raise UserError("the rows are named by ids of runs, which no other store has; select the runs by sweep=NAME.")
     if any(metric.name.startswith(TIME_PREFIXES) for metric in comparison.metrics):
         raise UserError("metrics: times cannot be repeated; name scores.")
-    jobs = [(facts, _read_spec(store, facts, request.trust)) for facts in selection.facts]
-    runs = {number: facts.run for number, (facts, _) in enumerate(jobs) if facts.run.is_finished}
-    scores = read_scores(store, runs)
-    style = {key: getattr(request, key) for key in STYLE_KEYS}
-    data = _find_data(jobs)
-    get_finder().trust(request.trust)
-    code = list_own_code(_list_packages(jobs))
-    *_, newest = sorted(runs.values(), key=lambda run: run.started)
-    packages = sorted({name.split("/")[0].removesuffix(".py") for name in code})
-    words = f" trust=[{','.join(packages)}]" * bool(code) + " data=FOLDER" * (bool(data) > request.data)
-    texts = {
-        capsule.STUDY: write_study(jobs),
-        capsule.DATA: _describe_data(jobs),
-        capsule.REQUIREMENTS: _write_requirements(newest, _list_packages(jobs)),
-        "README.md": README.format(
-            question=comparison.question, n_jobs=len(jobs), n_scores=len(scores), name=request.output.name, words=words
-        ),
-    }
-    files = {
-        **_write_texts(comparison, list(runs.values()), TableStyle(**style)),
-        **{name: text.encode() for name, text in texts.items()},
-        capsule.SCORES: _write_scores(scores, jobs),
-        **{f"code/{name}": file.read_bytes() for name, file in code.items()},
-        **({f"{DATA_FOLDER}/{name}": file.read_bytes() for name, file in data.items()} if request.data else {}),
-    }
-    facts = {
-        "comparison": {key: getattr(request, key) for key in SETTING_KEYS},
-        "style": style,
-        "environment": {tag: newest.tags[tag] for tag in ENVIRONMENT_TAGS},
-    }
-    return files, facts
 
 
 def _read_spec(store: Store, facts: RunFacts, trust: Sequence[str]) -> dict[str, Any]:
@@ -120,17 +134,6 @@ def _read_spec(store: Store, facts: RunFacts, trust: Sequence[str]) -> dict[str,
         return {}  # its process was killed
     require_names(spec, "", trust)
     return spec
-
-
-def _write_texts(comparison: Comparison, runs: Sequence[StoredRun], style: TableStyle) -> dict[str, bytes]:
-    """Return what a paper shows of a comparison: the tables, the methods, the references and the figures."""
-    methods = write_methods(comparison, runs)
-    return {
-        capsule.TABLES: write_tables(comparison, style).encode(),
-        "methods.tex": methods.encode(),
-        "references.bib": write_references(methods).encode(),
-        **{f"figures/{name}": content for name, content in list_figures(comparison).items()},
-    }
 
 
 def _list_packages(jobs: Jobs) -> list[str]:
@@ -148,14 +151,12 @@ def _write_requirements(run: StoredRun, packages: Sequence[str]) -> str:
 
 
 def _find_data(jobs: Jobs) -> dict[str, Path]:
-    """Return the files of the datasets by name."""
+    """Return the files of the datasets by their names in the capsule."""
     found: dict[str, Path] = {}
     for path in dict.fromkeys(path for _, spec in jobs if spec for path in list_files(spec["dataset"])):
-        for file in [Path(path)] if Path(path).is_file() else map(Path, glob(path, recursive=True)):
-            if found.setdefault(file.name, file) != file:
-                raise UserError(
-                    f"{found[file.name]} and {file} have one name, and a capsule has one folder; rename one."
-                )
+        for file in find_files("path", path):
+            if found.setdefault(f"{DATA_FOLDER}/{file.name}", file) != file:
+                raise UserError(f"{file} has the name of another file of the study; rename one of the two.")
     return dict(sorted(found.items()))
 
 

@@ -16,6 +16,7 @@ from bakeoff.pipeline.comparison.comparison import Comparison, Configuration, Ov
 from bakeoff.pipeline.comparison.fold_tests import CorrectedTTest, compute_corrected_t_test
 from bakeoff.pipeline.comparison.run_facts import GROUPS, SEED_WORD, group_by
 from bakeoff.pipeline.config.options import read_option
+from bakeoff.pipeline.config.targets import TARGET_KEY
 from bakeoff.pipeline.paper.references import mark_use, write_prose
 from bakeoff.pipeline.paper.tables import FILTERS, HEADING, count_reasons, hide_folders
 from bakeoff.pipeline.tables.markup import render_plain
@@ -37,7 +38,6 @@ STATED_PARTS = ("preprocessing", "tuning")
 OTHER_KEYS = ("evaluation.metrics", "evaluation.costs", "evaluation.train_metrics", "evaluation.first_repeat")
 """Keys of an evaluation that do not describe its splits."""
 NO_DEFAULTS: Mapping[str, Any] = {}
-TARGET_KEY = "_target_"
 SKLEARN = "scikit-learn"
 
 

@@ -52,11 +52,8 @@ def compare_scores(stored: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     stored, now : DataFrame
         The results of `read_scores`.
     """
-    both = (
-        stored[[*KEYS, "score"]]
-        .astype({"fold": int})
-        .merge(now, on=KEYS, how="outer", suffixes=("", "_now"), indicator="side")
-    )
+    typed = stored[[*KEYS, "score"]].astype({"fold": int})
+    both = typed.merge(now, on=KEYS, how="outer", suffixes=("", "_now"), indicator="side")
     first, second = both["score"], both["score_now"]
     # An undefined score equals another one.
     is_same = (first == second) | (first.isna() & second.isna() & (both["side"] == "both"))
@@ -67,9 +64,10 @@ def count_scores(compared: pd.DataFrame) -> str:
     """Return how many scores are equal to the last bit, equal to 1e-9, and different."""
     others = compared[compared["difference"] != 0]
     text = f"{len(compared) - len(others):,} of {len(compared):,} scores equal to the last bit"
-    n_close = int((others["difference"] <= CLOSE * others[["score", "score_now"]].abs().max(axis=1)).sum())
-    n_different = len(others) - n_close
-    return f"{text}, {n_close:,} equal to {CLOSE:g}, {n_different:,} different" if n_close + n_different else text
+    if others.empty:
+        return text
+    n_close = int(np.isclose(others["score"], others["score_now"], rtol=CLOSE, atol=0).sum())
+    return f"{text}, {n_close:,} equal to {CLOSE:g}, {len(others) - n_close:,} different"
 
 
 def list_differences(compared: pd.DataFrame, jobs: Mapping[int, str]) -> list[str]:
@@ -83,11 +81,10 @@ def list_differences(compared: pd.DataFrame, jobs: Mapping[int, str]) -> list[st
         The number of a job -> its name.
     """
     found = compared[compared["difference"] != 0].sort_values("difference", ascending=False, kind="stable")
-    rows = found.head(MAX_SHOWN).to_dict("records")
     lines = [
         f"job {row['job']} ({jobs[row['job']]}), {row['metric']}, fold {row['fold']}: {row['score']!r} in the capsule, "
         f"{row['score_now']!r} here, a difference of {row['difference']:.3g}"
-        for row in rows
+        for row in found.head(MAX_SHOWN).to_dict("records")
     ]
-    n_hidden = len(found) - len(rows)
-    return [*lines, *([f"and {count_nouns(n_hidden, 'further score')} that differ"] if n_hidden else [])]
+    n_hidden = len(found) - len(lines)
+    return [*lines, *[f"and {count_nouns(n_hidden, 'further score')} that differ"] * (n_hidden > 0)]

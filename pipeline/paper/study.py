@@ -5,15 +5,16 @@ composed, and on the defaults of a version.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bakeoff.pipeline.comparison.run_facts import TARGET_KEY, RunFacts, read_overrides
+from bakeoff.pipeline.comparison.run_facts import RunFacts, read_overrides
 from bakeoff.pipeline.config.compose_job import compose_job
 from bakeoff.pipeline.config.options import GROUPS, load_yaml
 from bakeoff.pipeline.config.settle import settle_config, to_yaml
+from bakeoff.pipeline.config.targets import TARGET_KEY
 from bakeoff.pipeline.config.words import Invocation, split_sweep_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paper.tables import hide_folders
@@ -36,6 +37,8 @@ REFUSED_PREFIX = f"{REFUSED}: "
 
 Line = dict[str, Any]
 """What identifies a job in the file: the option of each part, and plain values."""
+Settle = Callable[[Mapping[str, Any]], dict[str, Any]]
+"""Returns a configuration of a study as it runs on this machine."""
 
 
 def write_study(jobs: Sequence[tuple[RunFacts, Mapping[str, Any]]]) -> str:
@@ -82,73 +85,25 @@ def _name_part(named: dict[str, Any], option: str, value: Any) -> str:
     return next(name for name in names if json.dumps(named.setdefault(name, value), default=str) == text)
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What the jobs of a study take from the machine on which they run.
-
-    Attributes
-    ----------
-    sweep : str
-        The name of their sweep.
-    tracking : mapping
-        The settings of their store.
-    trust : sequence of str
-        Packages that the user trusts now.
-    folder : Path
-        The folder of the files of datasets.
-    place : str
-        This folder in the words of the user, for messages.
-    """
-
-    sweep: str
-    tracking: Mapping[str, Any]
-    trust: Sequence[str]
-    folder: Path
-    place: str
-
-
-def read_study(text: str, around: Surroundings) -> list[Job]:
-    """Return the jobs of a study; those that were refused are invalid, with their reasons.
-
-    Raises
-    ------
-    UserError
-        The text does not describe a study, a class needs trust, or a file is missing.
-    """
-    content = load_yaml(text, "the study")
-    try:
-        options, shared = content["options"], content["every_job"]
-        lines = [{**shared, **line} for line in content["jobs"]]
-        varying = tuple(dict.fromkeys(key for line in content["jobs"] for key in line if key not in (WORDS, REFUSED)))
-        invocation = Invocation({}, varying, around.sweep)
-        return [_read_job(replace(invocation, number=i), line, options, around) for i, line in enumerate(lines)]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"this is not a study written by `bakeoff paper`: {error!r}.") from error
-
-
-def _read_job(invocation: Invocation, line: Line, options: Mapping[str, Any], around: Surroundings) -> Job:
-    words = tuple(map(str, line.pop(WORDS, ())))
-    choices = {key: str(value).partition(" (")[0] for key, value in line.items() if key in GROUPS}
-    invocation = replace(invocation, choices=choices, overrides=words)
-    name = f"{choices['learner']} {choices['dataset']}"
-    if REFUSED in line:
-        return Job(invocation.number, name, invocation, state=INVALID, reason=str(line[REFUSED]))
-    spec = {key: options[key][value] if key in options else value for key, value in line.items()}
-    changed = [key for key, place in PLACES.items() if spec["dataset"].get(key, place) != place]
-    if changed:
-        raise UserError(f"dataset.{changed[0]} of a study must be {PLACES[changed[0]]}.")
-    dataset = move_data(spec["dataset"], around.folder, around.place)
-    own = {"dataset": dataset, "tracking": dict(around.tracking), "trust": list(around.trust), "figures": []}
-    return Job(invocation.number, name, invocation, settle_config({**spec, **own}))
-
-
-def read_study_words(words: Sequence[str]) -> tuple[list[str], list[Job]]:
+def read_study_words(words: Sequence[str], folder: Path | None = None, place: str = "") -> tuple[list[str], list[Job]]:
     """Return the words of a sweep, and the jobs of the study that the word ``jobs=FILE`` among them names.
 
+    Jobs that were refused are invalid, with their reasons.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Next to ``jobs=FILE``, words of the sweep, of its store, and of trusted packages.
+    folder : Path, optional
+        The folder of the files of datasets; by default the folder `DATA_FOLDER` beside the file.
+    place : str
+        This folder in the words of the user, for messages.
+
     Raises
     ------
     UserError
-        A word belongs neither to the sweep nor to its store, or the file cannot be read.
+        A word belongs neither to the sweep nor to its store, the file cannot be read or is no study, a class needs
+        trust, or a file of a dataset is missing.
     """
     file = Path(next(word for word in words if word.startswith(JOBS_PREFIX)).removeprefix(JOBS_PREFIX))
     sweep_words, others = split_sweep_words([word for word in words if not word.startswith(JOBS_PREFIX)])
@@ -156,10 +111,48 @@ def read_study_words(words: Sequence[str]) -> tuple[list[str], list[Job]]:
     if foreign:
         raise UserError(f"{foreign[0]} has no effect on the jobs of {file}, which have all of their settings.")
     try:
-        text = file.read_text()
+        content = load_yaml(file.read_text(encoding="utf-8"), "the study")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"jobs={file} cannot be read: {error}.") from error
     own = compose_job(others).spec
-    folder = file.parent / DATA_FOLDER
-    jobs = read_study(text, Surroundings(file.stem, own["tracking"], own["trust"], folder, str(folder)))
+    folder = folder or file.parent / DATA_FOLDER
+
+    def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
+        dataset = move_data(spec["dataset"], folder, place or str(folder))
+        changed = {"dataset": dataset, "tracking": own["tracking"], "trust": own["trust"], "figures": []}
+        return settle_config({**spec, **changed})
+
+    try:
+        jobs = _read_jobs(content, file.stem, settle)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"this is not a study written by `bakeoff paper`: {error!r}.") from error
     return [f"hydra.sweep.dir=outputs/sweeps/{file.stem}", *sweep_words], jobs
+
+
+def _read_jobs(content: Mapping[str, Any], sweep: str, settle: Settle) -> list[Job]:
+    lines = content["jobs"]
+    varying = tuple(dict.fromkeys(key for line in lines for key in line if key not in (WORDS, REFUSED)))
+    jobs = []
+    for number, own in enumerate(lines):
+        line = {**content["every_job"], **own}
+        words = tuple(map(str, line.pop(WORDS, ())))
+        choices = {key: str(value).partition(" (")[0] for key, value in line.items() if key in GROUPS}
+        job = Job(
+            number=number,
+            name=f"{choices['learner']} {choices['dataset']}",
+            invocation=Invocation(choices, varying, sweep, number, words),
+        )
+        if REFUSED in line:
+            jobs.append(replace(job, state=INVALID, reason=str(line[REFUSED])))
+        else:
+            jobs.append(replace(job, spec=settle(_read_spec(line, content["options"]))))
+    return jobs
+
+
+def _read_spec(line: Line, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration of a job; reject a place of the data that its reader did not choose."""
+    spec = {key: options[key][value] if key in options else value for key, value in line.items()}
+    for key, place in PLACES.items():
+        if spec["dataset"].get(key, place) != place:
+            raise UserError(f"dataset.{key} of a study must be {place}.")
+    return spec
