@@ -122,11 +122,9 @@ def _compare(request: CompareRequest, command: str) -> bool:
 def _write_diagram(comparison: Comparison, output: Path) -> None:
     """Write the critical-difference diagram completely to a file."""
     from bakeoff.pipeline.paper.figures import draw_diagram
-    from bakeoff.pipeline.tables.output_file import replace_file
+    from bakeoff.pipeline.tables.output_file import write_whole
 
-    picture = draw_diagram(comparison, output.suffix)
-    with replace_file(output) as temporary:
-        temporary.write_bytes(picture)
+    write_whole(output, draw_diagram(comparison, output.suffix))
     print_note(f"the critical-difference diagram is in {output}")
 
 
@@ -142,7 +140,7 @@ def require_report_output(output: Path | None, uri: str | None, table: Path | No
 
 def write_report(report: Report, to: str, output: Path | None, render: Callable[[], str]) -> None:
     """Write a report to standard output, or completely to a file."""
-    from bakeoff.pipeline.tables.output_file import replace_file
+    from bakeoff.pipeline.tables.output_file import write_whole
     from bakeoff.pipeline.tables.report import TERMINAL, print_report
     from bakeoff.pipeline.text.wording import make_console
 
@@ -153,8 +151,7 @@ def write_report(report: Report, to: str, output: Path | None, render: Callable[
     if output is None:
         sys.stdout.write(text)
         return
-    with replace_file(output) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_whole(output, text)
     print_note(f"the report is in {output}")
 
 

@@ -112,15 +112,14 @@ def write_schema(request: SchemaRequest) -> int:
         The file cannot be written.
     """
     from bakeoff.pipeline.config.json_schema import make_schema
-    from bakeoff.pipeline.tables.output_file import replace_file, require_output
+    from bakeoff.pipeline.tables.output_file import require_output, write_whole
 
     output = None if request.output is None else require_output(request.output)
     text = json.dumps(make_schema(), indent=1, ensure_ascii=False) + "\n"
     if output is None:
         print(text, end="")
-        return 0
-    with replace_file(output) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    else:
+        write_whole(output, text)
     return 0
 
 

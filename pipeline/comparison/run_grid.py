@@ -16,7 +16,7 @@ from bakeoff.pipeline.comparison.run_facts import (
     separate_run,
 )
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.wording import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns, name_first
 
 UNPAIRED_KEYS = ("evaluation.validation", "evaluation.metrics", "evaluation.costs")
 """Evaluation keys that do not affect which rows are test rows."""
@@ -231,9 +231,7 @@ def _take_complete(
         own = [each.draw for each in runs]
         draws = sorted({each.draw for key in by_dataset[dataset] for each in cells[key]}, key=_order_draw)
         absent = [draw for draw in draws if draw not in own]
-        shown = (
-            [*map(_name_draw, absent[:MAX_LEFT_OUT]), "…"] if len(absent) > MAX_LEFT_OUT else map(_name_draw, absent)
-        )
+        shown = name_first(map(_name_draw, absent), MAX_LEFT_OUT)
         has_stopped = until_sure and own == draws[: len(own)] and (name, dataset) not in reasons
         if not absent or has_stopped:
             complete[name, dataset] = runs
@@ -247,7 +245,7 @@ def _take_complete(
                 )
             )
             raise UserError(
-                f"compare: on {dataset}, {name} has no run with seed {', '.join(shown)}, which other "
+                f"compare: on {dataset}, {name} has no run with seed {shown}, which other "
                 f"configurations have; different seeds give different splits; {cure}."
             )
     return complete

@@ -11,7 +11,9 @@ equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharm
 """
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import starmap
+from typing import Any
 
 import numpy as np
 
@@ -52,8 +54,8 @@ class PairStop:
     repeats : int
         The number of repeats up to this look.
     p_difference, p_equality : float
-        Of the corrected t-test, and the larger one of the two one-sided tests; corrected for the looks, and by
-        `StopRule.stop_pairs` for all pairs.
+        Of the corrected t-test, and the larger one of the two one-sided tests; corrected for the looks and for all
+        pairs.
     answer : str
         `TOLD_APART`, `EQUAL` or `UNDECIDED`.
     """
@@ -62,7 +64,7 @@ class PairStop:
     repeats: int
     p_difference: float
     p_equality: float
-    answer: str = UNDECIDED
+    answer: str
 
 
 @dataclass(frozen=True)
@@ -100,39 +102,33 @@ class StopRule:
         ratios : sequence of float
             n_test / n_train of each pair.
         """
-        stops: list[PairStop] = []
-        answers = [UNDECIDED] * len(differences)
+        n_pairs = len(differences)
+        tests: list[Any] = [None] * n_pairs
+        repeats = [0] * n_pairs
+        answers = [UNDECIDED] * n_pairs
+        p = np.ones((n_pairs, 2))  # of the difference and of the equality
+        adjusted = p
         for look, n_folds in enumerate(self.looks, start=1):
-            stops = [
-                self._test_pair(own[:n_folds], look, ratio)
-                if answers[pair] == UNDECIDED and len(own) >= n_folds
-                else stops[pair]
-                for pair, (own, ratio) in enumerate(zip(differences, ratios, strict=True))
-            ]
-            answers = [self._answer(each) if each.answer == UNDECIDED else each.answer for each in self._adjust(stops)]
-            stops = [replace(each, answer=answer) for each, answer in zip(stops, answers, strict=True)]
-        return self._adjust(stops)
+            for pair, (own, ratio) in enumerate(zip(differences, ratios, strict=True)):
+                if answers[pair] == UNDECIDED and len(own) >= n_folds:
+                    tests[pair] = compute_corrected_t_test(own[:n_folds], ratio, 1 - self.alpha)
+                    p[pair] = self._compute_p_values(tests[pair], ratio)
+                    repeats[pair] = look
+            adjusted = np.column_stack([adjust_by_holm(column) for column in p.T])  # (n_pairs, 2)
+            for pair, answer in enumerate(answers):
+                if answer == UNDECIDED:
+                    answers[pair] = self._answer(tests[pair], *adjusted[pair])
+        return list(starmap(PairStop, zip(tests, repeats, *adjusted.T.tolist(), answers, strict=True)))
 
-    def _test_pair(self, differences: np.ndarray, look: int, ratio: float) -> PairStop:
-        """Return the tests of a look, corrected for all looks but not for the other pairs."""
-        test = compute_corrected_t_test(differences, ratio, 1 - self.alpha)
+    def _compute_p_values(self, test: CorrectedTTest, ratio: float) -> np.ndarray:
+        """Return the p-values of the difference and of the equality of a pair, corrected for all looks."""
         # A tail of the posterior is the p-value of the one-sided test whose border is that of the rope.
         posterior = compute_posterior(test, self.rope)
-        p_equality = max(posterior.better, posterior.worse)
-        corrected = correct_for_looks(np.array([test.p, p_equality]), self.looks, ratio)
-        return PairStop(test, look, *corrected.tolist())
+        p_values = np.array([test.p, max(posterior.better, posterior.worse)])
+        return correct_for_looks(p_values, self.looks, ratio)
 
-    def _adjust(self, stops: Sequence[PairStop]) -> list[PairStop]:
-        """Return the pairs with p-values corrected by Holm's method."""
-        p_difference = adjust_by_holm(np.array([each.p_difference for each in stops])).tolist()
-        p_equality = adjust_by_holm(np.array([each.p_equality for each in stops])).tolist()
-        return [
-            replace(each, p_difference=difference, p_equality=equality)
-            for each, difference, equality in zip(stops, p_difference, p_equality, strict=True)
-        ]
-
-    def _answer(self, pair: PairStop) -> str:
+    def _answer(self, test: CorrectedTTest, p_difference: float, p_equality: float) -> str:
         # A difference of 0 has no direction: neither configuration is better.
-        if pair.p_difference <= self.alpha and pair.test.mean != 0:
+        if p_difference <= self.alpha and test.mean != 0:
             return TOLD_APART
-        return EQUAL if pair.p_equality <= self.alpha else UNDECIDED
+        return EQUAL if p_equality <= self.alpha else UNDECIDED

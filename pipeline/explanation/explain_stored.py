@@ -12,7 +12,7 @@ from bakeoff.pipeline.explanation.request import NO_PAGE, ExplainRequest
 from bakeoff.pipeline.model import permutation, pyfunc, training_record
 from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.sweep.work import ShowWork
-from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
+from bakeoff.pipeline.tables.output_file import name_file, require_output, write_whole
 from bakeoff.pipeline.text.wording import expand_home
 from bakeoff.pipeline.tracking import loading, names
 from bakeoff.pipeline.tracking.store import list_store_paths
@@ -55,8 +55,7 @@ def explain_stored(
     if request.output == NO_PAGE:
         return explanation, None
     page = expand_home(request.output or f"{name_file(subject.file_stem)}.explanation.html")
-    with replace_file(page) as temporary:
-        temporary.write_text(render_page(explanation), encoding="utf-8")
+    write_whole(page, render_page(explanation))
     return explanation, page
 
 

@@ -24,7 +24,7 @@ from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.table import DATE, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
-from bakeoff.pipeline.tables.output_file import name_file, replace_file, require_output
+from bakeoff.pipeline.tables.output_file import name_file, require_output, write_whole
 from bakeoff.pipeline.text.wording import expand_home, quote_text
 from bakeoff.pipeline.tracking.store import list_store_paths
 
@@ -64,8 +64,7 @@ def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None, s
     if request.output == NO_PAGE or (request.output is None and request.to == YAML):
         return profile, None, text
     path = expand_home(request.output or f"{name_file(profile.name)}.inspection.html")
-    with replace_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_whole(path, text)
     return profile, path, text
 
 

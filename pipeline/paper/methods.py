@@ -18,7 +18,7 @@ from bakeoff.pipeline.comparison.run_facts import GROUPS, SEED_WORD, group_by
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.targets import TARGET_KEY
 from bakeoff.pipeline.paper.references import mark_use, write_prose
-from bakeoff.pipeline.paper.tables import FILTERS, HEADING, count_reasons, hide_folders
+from bakeoff.pipeline.paper.tables import HEADING, count_reasons, hide_folders
 from bakeoff.pipeline.tables.markup import render_plain
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
@@ -64,7 +64,7 @@ def write_methods(comparison: Comparison, runs: Sequence[StoredRun]) -> str:
         "advantages": {} if overall is None else _measure_advantages(comparison, overall),
         **_describe_runs(comparison, runs),
     }
-    text = hide_folders(render_plain(TEMPLATE, values, FILTERS))
+    text = hide_folders(render_plain(TEMPLATE, values))
     paragraphs = [paragraph.partition("\n") for paragraph in text.split(HEADING)[1:]]
     return "\n\n".join(rf"\paragraph{{{title}.}} {write_prose(body)}" for title, _, body in paragraphs) + "\n"
 

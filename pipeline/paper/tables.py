@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from bakeoff.pipeline.comparison import stored_comparison
 from bakeoff.pipeline.comparison.comparison import (
@@ -25,7 +24,6 @@ from bakeoff.pipeline.comparison.report_tables import BASE, describe_overall, ta
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.markup import render_latex, render_plain
 from bakeoff.pipeline.tables.table import EMPTY, Cell, Row, Table, make_table, split_columns
-from bakeoff.pipeline.text import wording
 from bakeoff.pipeline.text.wording import ABSENT, cut_text, format_score, format_statistic
 
 Captioned = tuple[Table, str]
@@ -33,16 +31,6 @@ Captioned = tuple[Table, str]
 CAPTIONS = Path(__file__).parent / "captions.template"
 HEADING = "\n# "
 """The beginning of a heading in a template."""
-FILTERS: Mapping[str, Any] = {
-    "count": wording.count_nouns,
-    "range": wording.format_range,
-    "join_words": wording.join_words,
-    "statistic": wording.format_statistic,
-    "change": wording.format_change,
-    "percent": wording.format_percent,
-    "equate_p": wording.equate_p,
-}
-"""Functions that the templates of texts use."""
 LATEX = "latex"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MAX_DECIMALS = 10
@@ -204,7 +192,7 @@ def _iterate_tables(comparison: Comparison, result: MetricResult, style: TableSt
         "tests": [] if overall is None else describe_overall(overall),
         "is_tested": any(not math.isnan(pair.p_value) for dataset in result.datasets for pair in dataset.pairs),
     }
-    captions = render_plain(CAPTIONS, values, FILTERS).split(HEADING)[1:]
+    captions = render_plain(CAPTIONS, values).split(HEADING)[1:]
     scores, ranks, pairs = (caption.partition("\n")[2] for caption in captions)
     footnote = "; ".join(f"({number}) {reason}" for reason, number in numbers.items())
     # A paper has room for all pairs.

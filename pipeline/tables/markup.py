@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.tables.table import NUMBER, Cell, Table
+from bakeoff.pipeline.text import wording
 
 MARKDOWN_SIGNS = re.compile(r"([\\`*#|~]|(?<!\w)_|_(?!\w)|\](?=[(:\[]))")
 """Characters that Markdown interprets; an underscore within a word is not one, and a bracket may begin an interval."""
@@ -166,19 +167,19 @@ def render_template(
     )
     environment.filters |= {"breakable": make_breakable, "typeset": typeset}
     environment.globals["max_inline_columns"] = MAX_INLINE_COLUMNS
-    environment.filters |= dict(filters)
+    environment.filters |= vars(wording)
     style = (FOLDER / "page.css").read_text(encoding="utf-8")
     script = (FOLDER / "sort.js").read_text(encoding="utf-8")
     return environment.get_template(file.name).render(style=style, script=script, **values)
 
 
-def render_plain(file: Path, values: Mapping[str, Any], filters: Mapping[str, Any]) -> str:
-    """Return a text rendered from a Jinja template, without any escapes."""
+def render_plain(file: Path, values: Mapping[str, Any]) -> str:
+    """Return a text rendered from a Jinja template, without any escapes; its filters are the functions of `wording`."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(file.parent)
     environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= dict(filters)
+    environment.filters |= vars(wording)
     return environment.get_template(file.name).render(values)
 
 

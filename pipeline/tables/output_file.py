@@ -384,6 +384,12 @@ def replace_file(path: Path) -> Iterator[Path]:
         raise UserError(f"output={str(path)!r} cannot be written: {reason}") from error
 
 
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file completely or not at all; text as UTF-8."""
+    with replace_file(path) as temporary:
+        temporary.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
 def _require_writable(path: Path) -> None:
     folder = path.resolve().parent
     # A device such as /dev/null would be replaced by a file.

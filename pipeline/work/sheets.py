@@ -8,7 +8,7 @@ from pathlib import Path
 from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import files
-from bakeoff.pipeline.tables.output_file import replace_file, require_output
+from bakeoff.pipeline.tables.output_file import require_output, write_whole
 from bakeoff.pipeline.text.wording import print_note
 from bakeoff.pipeline.tracking.store import list_store_paths
 from bakeoff.pipeline.work.calculate import calculate
@@ -69,8 +69,7 @@ def _write(calculation: HandCalculation, path: Path | None, request: WorkRequest
     """Write a calculation to a file, or to standard output with lines as long as those of the terminal."""
     form = request.find_format(path)
     if path is not None:
-        with replace_file(path) as temporary:
-            temporary.write_text(render(calculation, form, request.digits), encoding="utf-8")
+        write_whole(path, render(calculation, form, request.digits))
         print_note(f"the calculation is in {path}")
     elif form == TERMINAL:
         columns = shutil.get_terminal_size((MAX_WIDTH, 0)).columns

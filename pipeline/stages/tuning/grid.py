@@ -29,7 +29,7 @@ from bakeoff.pipeline.stages.tuning.candidates import (
     list_allowed_grids,
     preprocess_tables,
 )
-from bakeoff.pipeline.stages.tuning.race import Race
+from bakeoff.pipeline.stages.tuning.race import find_worse
 from bakeoff.pipeline.stages.tuning.simplest import (
     BEST,
     estimate_error,
@@ -264,21 +264,22 @@ class GridTuning:
                 data.count_fit()
                 yield row
 
-        def race_folds(race: Race) -> Iterator[int]:
-            for n_done, number in enumerate(race.order, start=1):
+        def race_folds(alpha: float) -> Iterator[int]:
+            order = np.random.default_rng(data.seed).permutation(len(inner_splits)).tolist()
+            looks = tuple(range(self.burn_in, len(order) + 1))
+            ratio = float(np.mean([len(validation) / len(train) for train, validation in inner_splits]))
+            for n_done, number in enumerate(order, start=1):
                 yield from score_fold(number)
-                racing = list(rows)
-                is_worse = race.find_worse(scores[[rows[position] for position in racing]], n_done)
-                for position in np.array(racing)[is_worse].tolist():
-                    del rows[position]
+                if n_done in looks:
+                    positions = np.array(list(rows))
+                    done = scores[list(rows.values())][:, order[:n_done]]  # (candidates in the race, n_done)
+                    for position in positions[find_worse(done, looks, ratio, alpha, data.greater_is_better)].tolist():
+                        del rows[position]
                 if len(rows) == 1:
                     return
 
-        folds: Iterator[Iterator[int]] = map(score_fold, range(len(inner_splits)))
-        if self.race is not None:
-            order = np.random.default_rng(data.seed).permutation(len(inner_splits)).tolist()
-            ratio = float(np.mean([len(validation) / len(train) for train, validation in inner_splits]))
-            folds = iter([race_folds(Race(self.race, self.burn_in, order, ratio, data.greater_is_better))])
+        numbers = range(len(inner_splits))
+        folds = map(score_fold, numbers) if self.race is None else iter([race_folds(self.race)])
         # With a budget, each candidate is scored on all inner folds before the next one, otherwise fold by fold.
         steps = chain.from_iterable(folds) if self.budget is None else zip(*folds, strict=True)
         for n_tried, _ in enumerate(steps, start=1):
