@@ -167,7 +167,7 @@ def render_template(
     )
     environment.filters |= {"breakable": make_breakable, "typeset": typeset}
     environment.globals["max_inline_columns"] = MAX_INLINE_COLUMNS
-    environment.filters |= vars(wording)
+    environment.filters |= dict(filters)
     style = (FOLDER / "page.css").read_text(encoding="utf-8")
     script = (FOLDER / "sort.js").read_text(encoding="utf-8")
     return environment.get_template(file.name).render(style=style, script=script, **values)
