@@ -17,7 +17,6 @@ from bakeoff.pipeline.comparison.comparison import (
     Summary,
 )
 from bakeoff.pipeline.comparison.fold_tests import (
-    CorrectedTTest,
     compute_corrected_t_test,
     compute_posterior,
     estimate_requirement,
@@ -25,7 +24,7 @@ from bakeoff.pipeline.comparison.fold_tests import (
     subtract_scores,
 )
 from bakeoff.pipeline.comparison.rank_tests import rank_configurations
-from bakeoff.pipeline.comparison.stopping import StopRule
+from bakeoff.pipeline.comparison.stopping import PairStop, StopRule
 from bakeoff.pipeline.comparison.verdict import write_dataset_verdict
 from bakeoff.pipeline.model.row_report import adjust_by_holm
 from bakeoff.pipeline.stages.tuning.looks import find_level
@@ -99,40 +98,24 @@ def find_holm_levels(p_values: Sequence[float], alpha: float) -> np.ndarray:
 def _compare_pairs(
     cells: Sequence[Cell], dataset: ComparedDataset, metric: ComparedMetric, rope: float, settings: Settings
 ) -> tuple[PairResult, ...]:
-    """Return all pairs, with Holm's correction over them."""
+    """Return all pairs, with Holm's correction over them, and with ``until=sure`` at the repeats that decided them."""
     pairs = list(combinations(cells, 2))
-    if settings.max_repeats:
-        return _compare_until_sure(pairs, dataset, metric, rope, settings)
-    tests = [
-        compute_corrected_t_test(_subtract_cells(*pair, metric), _get_ratio(*pair), 1 - settings.alpha)
-        for pair in pairs
-    ]
-    p_values = [test.p for test in tests]
-    p_holm = adjust_p_values(p_values).tolist()
-    levels = find_holm_levels(p_values, settings.alpha).tolist()
-    return tuple(
-        _describe_pair(*pair, test, p, level, dataset, rope, settings)
-        for pair, test, p, level in zip(pairs, tests, p_holm, levels, strict=True)
-    )
-
-
-def _compare_until_sure(
-    pairs: Sequence[tuple[Cell, Cell]],
-    dataset: ComparedDataset,
-    metric: ComparedMetric,
-    rope: float,
-    settings: Settings,
-) -> tuple[PairResult, ...]:
-    """Return all pairs, each at the repeat that decided it, or at its last one."""
-    rule = StopRule(dataset.folds_per_repeat, settings.max_repeats, settings.alpha, rope)
+    differences = [_subtract_cells(*pair, metric) for pair in pairs]
     ratios = [_get_ratio(*pair) for pair in pairs]
-    stops = rule.stop_pairs([_subtract_cells(*pair, metric) for pair in pairs], ratios)
-    described = []
-    for pair, stop, ratio in zip(pairs, stops, ratios, strict=True):
-        level = find_level(settings.alpha, rule.looks, ratio)
-        result = _describe_pair(*pair, stop.test, stop.p_difference, level, dataset, rope, settings)
-        described.append(replace(result, repeats=stop.repeats, answer=stop.answer))
-    return tuple(described)
+    if settings.max_repeats:
+        rule = StopRule(dataset.folds_per_repeat, settings.max_repeats, settings.alpha, rope)
+        stops = rule.stop_pairs(differences, ratios)
+        levels = [find_level(settings.alpha, rule.looks, ratio) for ratio in ratios]
+    else:
+        confidence = 1 - settings.alpha
+        tests = [compute_corrected_t_test(*own, confidence) for own in zip(differences, ratios, strict=True)]
+        p_values = [test.p for test in tests]
+        levels = find_holm_levels(p_values, settings.alpha).tolist()
+        stops = [PairStop(*own) for own in zip(tests, adjust_p_values(p_values).tolist(), strict=True)]
+    return tuple(
+        _describe_pair(*pair, stop, level, dataset, rope, settings)
+        for pair, stop, level in zip(pairs, stops, levels, strict=True)
+    )
 
 
 def _subtract_cells(first: Cell, second: Cell, metric: ComparedMetric) -> np.ndarray:
@@ -147,14 +130,14 @@ def _subtract_cells(first: Cell, second: Cell, metric: ComparedMetric) -> np.nda
 def _describe_pair(
     first: Cell,
     second: Cell,
-    test: CorrectedTTest,
-    p_holm: float,
+    stop: PairStop,
     level: float,
     dataset: ComparedDataset,
     rope: float,
     settings: Settings,
 ) -> PairResult:
     """Return the result of a pair; what its folds could show is estimated at the level of Holm's procedure."""
+    test = stop.test
     posterior = compute_posterior(test, rope)
     n_rows = max(first.n_train, second.n_train) + first.n_test
     needed = estimate_requirement(test, dataset.folds_per_repeat, n_rows, level, settings.power)
@@ -167,7 +150,7 @@ def _describe_pair(
         high=test.upper,
         statistic=test.statistic,
         p_value=test.p,
-        p_holm=p_holm,
+        p_holm=stop.p_difference,
         p_first=posterior.better,
         p_equivalent=posterior.equivalent,
         p_second=posterior.worse,
@@ -175,9 +158,11 @@ def _describe_pair(
         repeats_needed=needed.repeats,
         rows_needed=needed.rows,
         # A difference of 0 has no direction: neither configuration is better.
-        is_told_apart=p_holm <= settings.alpha and test.mean != 0,
+        is_told_apart=stop.p_difference <= settings.alpha and test.mean != 0,
         test_train_ratio=test.ratio,
         rope=rope,
+        repeats=stop.repeats,
+        answer=stop.answer,
     )
 
 

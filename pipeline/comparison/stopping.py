@@ -45,26 +45,26 @@ def require_repeats(evaluation: str, keys: Container[str]) -> None:
 
 @dataclass(frozen=True)
 class PairStop:
-    """A pair at the look that decided it, or at its last one.
+    """A pair at the look that decided it, or at its last one; without ``until=sure``, on all of its folds.
 
     Attributes
     ----------
     test : CorrectedTTest
         On the folds up to this look.
-    repeats : int
-        The number of repeats up to this look.
     p_difference, p_equality : float
         Of the corrected t-test, and the larger one of the two one-sided tests; corrected for the looks and for all
         pairs.
+    repeats : int
+        The number of repeats up to this look.
     answer : str
         `TOLD_APART`, `EQUAL` or `UNDECIDED`.
     """
 
     test: CorrectedTTest
-    repeats: int
     p_difference: float
-    p_equality: float
-    answer: str
+    p_equality: float = float("nan")
+    repeats: int = 0
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class StopRule:
             for pair, answer in enumerate(answers):
                 if answer == UNDECIDED:
                     answers[pair] = self._answer(tests[pair], *adjusted[pair])
-        return list(starmap(PairStop, zip(tests, repeats, *adjusted.T.tolist(), answers, strict=True)))
+        return list(starmap(PairStop, zip(tests, *adjusted.T.tolist(), repeats, answers, strict=True)))
 
     def _compute_p_values(self, test: CorrectedTTest, ratio: float) -> np.ndarray:
         """Return the p-values of the difference and of the equality of a pair, corrected for all looks."""

@@ -33,7 +33,7 @@ from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_config import list_files, restore_config
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
-SETTING_KEYS = ("base", "metrics", "alpha", "rope", "pairs", "marks", "choice")
+SETTING_KEYS = ("base", "metrics", "alpha", "rope", "pairs", "marks", "choice", "until", "repeats")
 """Keys that determine the numbers of a comparison of the same runs."""
 ENVIRONMENT_TAGS = ("versions", "blas", "threads")
 """The tags of a run that may explain other scores."""
@@ -44,7 +44,7 @@ README = """\
 
 ```sh
 pip install -r requirements.txt
-bakeoff verify {name}{trust}{data}
+bakeoff verify {words}
 ```
 
 `scores.parquet` has a row for each job, metric and fold; `study.yaml` has all settings of each job; `manifest.json` has
@@ -67,12 +67,7 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
     UserError
         The runs cannot be compared or repeated, data are missing or have changed, or code needs trust.
     """
-    request.require_one_selection()
-    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    selection = select_runs(store, request)
-    comparison = compare_selection(store, selection, request).comparison
-    _require_repeatable(comparison)
-    jobs = [(facts, _read_spec(store, facts, request.trust)) for facts in selection.facts]
+    store, comparison, jobs = _select_jobs(request)
     runs = {number: facts.run for number, (facts, _) in enumerate(jobs) if facts.run.is_finished}
     newest = max(runs.values(), key=lambda run: run.started)
     scores = read_scores(store, runs)
@@ -82,15 +77,9 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
     packages = _list_packages(jobs)
     code = {f"{capsule.CODE_FOLDER}/{name}": file for name, file in list_own_code(packages).items()}
     data = _find_data(jobs)
-    trusted = ",".join(sorted(capsule.list_packages(code)))
-    readme = README.format(
-        question=comparison.question,
-        n_jobs=len(jobs),
-        n_scores=len(scores),
-        name=request.output.name,
-        trust=f" trust=[{trusted}]" if code else "",
-        data=" data=FOLDER" if data and not request.data else "",
-    )
+    words = [f"trust=[{','.join(sorted(capsule.list_packages(code)))}]"] if code else []
+    words += ["data=FOLDER"] if data and not request.data else []
+    question = {"question": comparison.question, "n_jobs": len(jobs), "n_scores": len(scores)}
     texts = {
         capsule.TABLES: write_tables(comparison, style),
         "methods.tex": methods,
@@ -98,7 +87,7 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
         capsule.STUDY: write_study(jobs),
         capsule.DATA: _describe_data(jobs),
         capsule.REQUIREMENTS: _write_requirements(newest, packages),
-        "README.md": readme,
+        "README.md": README.format(**question, words=" ".join([request.output.name, *words])),
     }
     files = {
         **{name: text.encode() for name, text in texts.items()},
@@ -106,20 +95,29 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
         **{f"figures/{name}": content for name, content in list_figures(comparison).items()},
         **{name: file.read_bytes() for name, file in {**code, **(data if request.data else {})}.items()},
     }
-    facts = {
+    return files, _list_facts(request, style, newest)
+
+
+def _list_facts(request: PaperRequest, style: TableStyle, newest: StoredRun) -> dict[str, Any]:
+    """Return what the manifest has besides digests: what decides the tables, and where the newest run was made."""
+    return {
         "comparison": {key: getattr(request, key) for key in SETTING_KEYS},
         "style": asdict(style),
         "environment": {tag: newest.tags[tag] for tag in ENVIRONMENT_TAGS},
     }
-    return files, facts
 
 
-def _require_repeatable(comparison: Comparison) -> None:
-    """Reject a comparison that no other machine can repeat."""
+def _select_jobs(request: PaperRequest) -> tuple[Store, Comparison, Jobs]:
+    """Return the jobs of a study and their comparison; reject one that no other machine can repeat."""
+    request.require_one_selection()
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
+    selection = select_runs(store, request)
+    comparison = compare_selection(store, selection, request).comparison
     if any(RUN_KEY in row.params for row in comparison.configurations):
         raise UserError("the rows are named by ids of runs, which no other store has; select the runs by sweep=NAME.")
     if any(metric.name.startswith(TIME_PREFIXES) for metric in comparison.metrics):
         raise UserError("metrics: times cannot be repeated; name scores.")
+    return store, comparison, [(facts, _read_spec(store, facts, request.trust)) for facts in selection.facts]
 
 
 def _read_spec(store: Store, facts: RunFacts, trust: Sequence[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.errors import InvalidPredictions, UserError, is_whole, require_folds
+from bakeoff.pipeline.errors import InvalidPredictions, UserError, did_you_mean, is_whole, require_folds
 from bakeoff.pipeline.stages.tuning.candidates import (
     Grid,
     TuningData,
@@ -30,13 +30,7 @@ from bakeoff.pipeline.stages.tuning.candidates import (
     preprocess_tables,
 )
 from bakeoff.pipeline.stages.tuning.race import find_worse
-from bakeoff.pipeline.stages.tuning.simplest import (
-    BEST,
-    estimate_error,
-    find_simplest,
-    require_order,
-    require_select,
-)
+from bakeoff.pipeline.stages.tuning.simplest import BEST, RULES, find_simplest, require_order
 
 INNER_FOLDS = "inner_folds"
 """The column of a race with the number of inner folds on which a candidate was fitted."""
@@ -141,7 +135,8 @@ class GridTuning:
             raise UserError(f"tuning.seed={self.seed!r} must be an integer of at least 0.")
         if self.race is not None:
             self._require_race(self.race)
-        require_select(self.select)
+        if self.select not in RULES:
+            raise UserError(f"tuning.select={self.select!r} is not a rule. {did_you_mean(str(self.select), RULES)}")
         for grid in self.grids:
             for name, values in grid.items():
                 if isinstance(values, str) or not isinstance(values, Sequence) or not values:
@@ -224,7 +219,8 @@ class GridTuning:
         best = find_best_candidate(final_scores, data.greater_is_better)
         if self.select != BEST:
             candidates = [self.candidates[row] for row in rows]
-            error = estimate_error(scores[rows[best], is_fitted[rows[best]]])
+            of_best = scores[rows[best], is_fitted[rows[best]]]  # (inner folds,)
+            error = float(np.std(of_best, ddof=1) / np.sqrt(len(of_best)))
             is_close = np.abs(final_scores - final_scores[best]) <= error  # (number of tried candidates,)
             best = find_simplest(candidates, is_close, final_scores, self.simpler, data.greater_is_better)
         best_params = self.candidates[rows[best]]

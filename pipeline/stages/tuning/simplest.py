@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.tuning.candidates import Grid
 
 BEST = "best"
@@ -23,17 +23,6 @@ ONE_STANDARD_ERROR = "one_standard_error"
 RULES = (BEST, ONE_STANDARD_ERROR)
 SIGNS = {"smaller": 1, "greater": -1}
 """The words of a declaration, and the sign with which simpler values sort first."""
-
-
-def require_select(select: Any) -> None:
-    """Reject an unknown rule of choice.
-
-    Raises
-    ------
-    UserError
-    """
-    if select not in RULES:
-        raise UserError(f"tuning.select={select!r} is not a rule. {did_you_mean(str(select), RULES)}")
 
 
 def require_order(grids: Sequence[Grid], simpler: Mapping[str, str], folds: int) -> None:
@@ -61,11 +50,6 @@ def require_order(grids: Sequence[Grid], simpler: Mapping[str, str], folds: int)
         for grid in grids:
             for value in grid.get(name, ()):
                 _measure(name, value)
-
-
-def estimate_error(scores: np.ndarray) -> float:
-    """Return the standard error of the mean of scores of inner folds, of shape (inner folds,)."""
-    return float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
 
 
 def find_simplest(
