@@ -27,6 +27,8 @@ FOLDS = ("repeat", "fold")
 SIZES = ("n_train", "n_test")
 ROW = "row"
 """A column with the number of each row, for messages."""
+MAX_ASSUMED_FOLDS = 20
+"""The largest number of folds in a repeat that is assumed to be that of k folds."""
 
 
 def read_scores(file: Path) -> pd.DataFrame:
@@ -184,6 +186,11 @@ def _write_fold_notes(datasets: Sequence[ComparedDataset], frame: pd.DataFrame) 
         sizes = {dataset.folds_per_repeat for dataset in tested}
         if 1 in sizes:
             raise UserError(f"repeats without folds are tested with the columns {join_words(SIZES)}; add both.")
+        if max(sizes) > MAX_ASSUMED_FOLDS:
+            raise UserError(
+                f"{max(sizes)} folds of a dataset may be those of several repeats, for which 1/(k - 1) is too small a "
+                f"ratio; number the repeats in a column repeat, or add the columns {join_words(SIZES)}."
+            )
         notes.append(
             f"The table has no columns {join_words(SIZES)}, so the tests assume n_test / n_train = 1/(k - 1), as for "
             f"k folds that contain each row once (k = {join_words(map(str, sorted(sizes)))})."

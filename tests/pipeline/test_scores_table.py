@@ -16,6 +16,7 @@ from scipy import stats
 
 import bakeoff
 from bakeoff.pipeline.comparison.rank_tests import rank_configurations
+from bakeoff.pipeline.errors import UserError
 
 LEARNERS = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
 FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
@@ -121,6 +122,14 @@ def test_a_repeat_is_not_a_fold() -> None:
     result = compare(make_folds(n_repeats=3))
     assert {dataset.folds_per_repeat for dataset in result.comparison.datasets} == {10}
     assert result.pairs["test_train_ratio"].tolist() == pytest.approx([1 / 9] * 2)
+
+
+def test_folds_that_may_be_repeats_need_a_ratio() -> None:
+    table = make_folds(n_repeats=3)
+    table["fold"] += 10 * table.pop("repeat")
+    with pytest.raises(UserError, match="30 folds of a dataset may be those of several repeats"):
+        compare(table)
+    assert compare(table.assign(n_train=90, n_test=10)).pairs["test_train_ratio"].tolist() == pytest.approx([1 / 9] * 2)
 
 
 def test_the_gate_and_the_output_are_those_of_runs(bakeoff: Bakeoff) -> None:
