@@ -160,7 +160,7 @@ def _compare_settings(seal: Seal, comparison: Comparison) -> Iterator[str]:
     }
     for key, value in used.items():
         if value != seal.settings[key]:
-            yield f"{key} is {value} instead of {seal.settings[key] or 'the best'}"
+            yield f"{key} is {value} instead of {'the best' if seal.settings[key] == '' else seal.settings[key]}"
 
 
 def _shorten(metrics: Sequence[str]) -> str:
