@@ -132,10 +132,13 @@ def write_repeats(
     n_most = settings.max_repeats * sum(folds_per_repeat[cell.dataset] for cell in full)
     counts = Counter(pair.answer for pair in pairs)
     answers = ", ".join(f"{counts[answer]} {answer}" for answer in (TOLD_APART, EQUAL, UNDECIDED))
+    # Repeats that are still to be run are not saved.
+    is_over = all(pair.answer != UNDECIDED or pair.repeats >= settings.max_repeats for pair in pairs)
+    saving = f", which saved {format_percent(1 - n_run / n_most)}" if is_over else ""
     return [
         f"Answers on single datasets, {count_nouns(len(pairs), 'pair')}: {answers}.",
-        f"Repeats of the folds, at most {settings.max_repeats}: {where}. {n_run:,} of {n_most:,} folds were run, which "
-        f"saved {format_percent(1 - n_run / n_most)}.",
+        f"Repeats of the folds, at most {settings.max_repeats}: {where}. {n_run:,} of {n_most:,} folds were "
+        f"run{saving}.",
     ]
 
 

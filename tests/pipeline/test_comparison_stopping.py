@@ -122,6 +122,8 @@ def test_each_pair_has_the_folds_that_both_have_and_the_sentences_say_what_was_s
         "Repeats of the folds, at most 3: 3 on iris. 70 of 90 folds were run, which saved 22 %.",
     )
     assert "until=sure repeats=3" in comparison.command
+    # The fourth repeat of the undecided pair is not saved.
+    assert compare(repeated, until="sure", repeats=4).verdict[-1].endswith("70 of 120 folds were run.")
 
 
 def test_without_until_sure_missing_repeats_are_refused_and_looks_are_named(repeated: Store) -> None:
