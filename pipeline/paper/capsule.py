@@ -71,6 +71,8 @@ def reject_damage(path: Path) -> Iterator[None]:
         yield
     except UserError:
         raise
+    except FileNotFoundError as error:
+        raise UserError(f"there is no file {path}.") from error
     except Exception as error:  # a damaged archive raises errors of many kinds
         raise UserError(f"{path} is damaged or not a capsule of `bakeoff paper`: {error!r}.") from error
 
