@@ -26,7 +26,7 @@ LAYOUT = {
     tokenize.ENDMARKER,
 }
 # The most tokens of a folder; of the tests, only lines have a budget.
-MOST_TOKENS = {"pipeline": 234_000, "learners": 118_000}
+MOST_TOKENS = {"pipeline": 246_000, "learners": 118_000}
 MOST_FILES = {"pipeline": 230, "learners": 95}
 MOST_LINES = {"tests": 25_000}
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.request import KIND_TAG, SUFFIX, CompareRequest
@@ -19,6 +19,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.sweep.jobs import Job
 from bakeoff.pipeline.text.wording import count_nouns, name_first
 from bakeoff.pipeline.tracking import history, provenance, run_content
+from bakeoff.pipeline.tracking.removal import REMOVED_PREFIX
 from bakeoff.pipeline.tracking.store import Store, load_runs, open_store, search_runs
 
 KIND = "seal"
@@ -47,6 +48,15 @@ class Seal:
     sealed: str
     settings: Mapping[str, Any]
     candidates: Mapping[str, str]
+
+
+class StoredSeal(NamedTuple):
+    """A seal in a store: its name, its digest, its content, which is None if it does not fit, and the run's tags."""
+
+    name: str
+    digest: str
+    content: Seal | None
+    tags: Mapping[str, str]
 
 
 def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
@@ -116,21 +126,23 @@ def check_seal(store: Store, comparison: Comparison, word: str = "") -> tuple[st
     """
     found = store.client.get_experiment_by_name(f"{comparison.experiment}{SUFFIX}")
     own = [] if found is None else list(_read_seals(replace(store, experiment_id=found.experiment_id)))
-    chosen = [each for each in own if word in ("", *each[:2])]
+    chosen = [each for each in own if word in ("", each.name, each.digest)]
     if word and not chosen:
-        raise UserError(f"seal={word} is not in {store.uri}. {did_you_mean(word, [name for name, _, _ in own])}")
+        raise UserError(f"seal={word} is not in {store.uri}. {did_you_mean(word, [each.name for each in own])}")
     runs = load_runs(store, comparison.run_ids if chosen else (), ["config_hash"], [])
     jobs = {str(run.info.run_id): run.data.tags.get("config_hash", "") for run in runs}
     sentences = []
-    for name, digest, seal in chosen:
+    for name, digest, seal, tags in chosen:
         if seal is None:
             sentences.append(f"Not as sealed: the file of seal {name} is missing or does not fit its digest {digest}.")
         elif word or not seal.candidates.keys().isdisjoint(jobs.values()):
-            sentences.append(f"{_judge_seal(store, seal, comparison, jobs)} (seal {name}, SHA-256 {digest}).")
+            sentences.append(f"{_judge_seal(store, seal, tags, comparison, jobs)} (seal {name}, SHA-256 {digest}).")
     return tuple(sentences)
 
 
-def _judge_seal(store: Store, seal: Seal, comparison: Comparison, jobs: Mapping[str, str]) -> str:
+def _judge_seal(
+    store: Store, seal: Seal, tags: Mapping[str, str], comparison: Comparison, jobs: Mapping[str, str]
+) -> str:
     starts = history.read_starts(store, seal.candidates)
     sealed = datetime.fromisoformat(seal.sealed).timestamp() * MILLISECONDS_PER_SECOND
     faults = {
@@ -138,6 +150,8 @@ def _judge_seal(store: Store, seal: Seal, comparison: Comparison, jobs: Mapping[
         "of its jobs started before it": sum(start.started <= sealed for start in starts),
     }
     broken = [f"{count_nouns(n, 'run')} {fault}" for fault, n in faults.items() if n]
+    n_removed = sum(f"{REMOVED_PREFIX}{job}" in tags for job in seal.candidates)
+    broken += [f"{count_nouns(n_removed, 'job')} lost runs by bakeoff rm or gc"] if n_removed else []
     deviations = [*_compare_settings(seal, comparison), *_compare_candidates(seal, comparison, jobs)]
     if broken:
         return f"Not as sealed on {seal.sealed}: {'; '.join([*broken, *deviations])}"
@@ -182,13 +196,14 @@ def _compare_candidates(seal: Seal, comparison: Comparison, jobs: Mapping[str, s
             yield f"{count_nouns(len(names), 'candidate')} {what}: {name_first(names)}"
 
 
-def _read_seals(own: Store) -> Iterator[tuple[str, str, Seal | None]]:
-    """Yield the name and digest of each seal with its content, or None if its file does not fit."""
+def _read_seals(own: Store) -> Iterator[StoredSeal]:
+    """Yield each seal of a store."""
     query = f"tags.{KIND_TAG} = '{KIND}' and {history.IS_FINISHED}"
-    for run in search_runs(own, query, keys=[KIND, DIGEST_TAG], metrics=[]):
+    for run in search_runs(own, query, metrics=[]):
         text = run_content.read_artifact(own, f"{run.info.artifact_uri}/{FILE}")
-        digest = run.data.tags[DIGEST_TAG]
-        yield run.data.tags[KIND], digest, Seal(**json.loads(text)) if _digest(text) == digest else None
+        tags = run.data.tags
+        content = Seal(**json.loads(text)) if _digest(text) == tags[DIGEST_TAG] else None
+        yield StoredSeal(tags[KIND], tags[DIGEST_TAG], content, tags)
 
 
 def _digest(text: str) -> str:

@@ -76,6 +76,11 @@ READ_HISTORIES = """
 SELECT item.run_uuid, item.step, item.value, item.is_nan
 FROM metrics AS item WHERE item.run_uuid IN :ids AND item.key = :name ORDER BY item.timestamp
 """
+READ_JOBS_OF_RUNS = "SELECT DISTINCT value FROM tags WHERE key = 'config_hash' AND run_uuid IN :ids"
+READ_SEALS = """
+SELECT runs.run_uuid FROM runs JOIN tags ON tags.run_uuid = runs.run_uuid AND tags.key = 'kind' AND tags.value = 'seal'
+WHERE runs.lifecycle_stage = 'active'
+"""
 MAX_IDS_PER_QUERY = 500
 """A database allows a limited number of values in a query."""
 

@@ -23,11 +23,15 @@ from bakeoff.pipeline.tracking.heartbeat import has_lost_process
 from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.mlflow_tables import (
     DEFAULT_EXPERIMENT,
+    READ_JOBS_OF_RUNS,
     READ_MODELS,
     READ_RUNS,
+    READ_SEALS,
     StoredItem,
     delete_rows,
+    list_batches,
     read_items,
+    read_rows,
     shrink_file,
 )
 from bakeoff.pipeline.tracking.names import find_run_id, list_versions
@@ -39,6 +43,8 @@ OWNER_ID = re.compile(r"(m-)?[0-9a-f]{32}")
 """The id of a run or of a logged model."""
 FILES_FOLDER = "artifacts"
 """The only content of the folder of a run or a model."""
+REMOVED_PREFIX = "removed."
+"""The prefix of a tag of a seal, before the ``config_hash`` of a job that lost a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,9 +169,19 @@ def remove(store: Store, removal: Removal) -> None:
     store : Store
     removal : Removal
     """
+    _note_in_seals(store, removal)
     for folder in removal.folders:
         delete_folder(folder)
     delete_rows(store.client, _ids(removal.runs), _ids(removal.models))
+
+
+def _note_in_seals(store: Store, removal: Removal) -> None:
+    """Note on each seal the jobs that lose runs, because their rows will not show it."""
+    seals = [seal for (seal,) in read_rows(store.client, READ_SEALS)]
+    for batch in list_batches(_ids(removal.runs) if seals else ()):
+        for (job,) in read_rows(store.client, READ_JOBS_OF_RUNS, ids=batch):
+            for seal in seals:
+                store.client.set_tag(seal, f"{REMOVED_PREFIX}{job}", "true")
 
 
 def shrink_database(store: Store) -> str:

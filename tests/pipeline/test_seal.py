@@ -103,6 +103,15 @@ def test_a_deleted_run_is_not_as_sealed(sealed: Bakeoff) -> None:
     assert "1 run of its jobs deleted" in note
 
 
+def test_a_run_that_was_removed_is_not_as_sealed(sealed: Bakeoff) -> None:
+    run = next(run for run in sealed.runs() if run.data.params["learner"] == "knn")
+    assert sealed("rm", run.info.run_id).status == 0
+    assert sealed("-m", *JOBS).status == 0
+    (note,) = read_notes(sealed)
+    assert note.startswith("Not as sealed on ")
+    assert "1 job lost runs by bakeoff rm or gc" in note
+
+
 def test_a_run_that_started_before_the_seal_is_not_as_sealed(sealed: Bakeoff) -> None:
     run = next(run for run in sealed.runs() if run.data.params["learner"] == "knn")
     with closing(sqlite3.connect(sealed.folder / "outputs" / "mlflow.db")) as database:
