@@ -183,17 +183,7 @@ def _iterate_tables(comparison: Comparison, result: MetricResult, style: TableSt
             return style.write_mean(summary, metric)
         return Cell(ABSENT, EMPTY, mark=numbers[shorten_reason(comparison.find_cell(name, dataset.dataset))])
 
-    values = {
-        "comparison": comparison,
-        "metric": metric,
-        "style": style,
-        "heads": heads,
-        "overall": overall,
-        "tests": [] if overall is None else describe_overall(overall),
-        "is_tested": any(not math.isnan(pair.p_value) for dataset in result.datasets for pair in dataset.pairs),
-    }
-    captions = render_plain(CAPTIONS, values).split(HEADING)[1:]
-    scores, ranks, pairs = (caption.partition("\n")[2] for caption in captions)
+    scores, ranks, pairs = _write_captions(comparison, result, style, heads)
     footnote = "; ".join(f"({number}) {reason}" for reason, number in numbers.items())
     # A paper has room for all pairs.
     whole = replace(comparison, settings=replace(comparison.settings, all_pairs=True))
@@ -209,6 +199,23 @@ def _iterate_tables(comparison: Comparison, result: MetricResult, style: TableSt
     yield replace(_tabulate_ranks(comparison, overall), title=f"ranks {metric.label}"), ranks
     if not overall.too_few:
         yield replace(tabulate_overall_pairs(whole, overall), title=f"pairs {metric.label}"), pairs
+
+
+def _write_captions(
+    comparison: Comparison, result: MetricResult, style: TableStyle, heads: Mapping[str, str]
+) -> list[str]:
+    """Return the captions of the scores, the mean ranks and the pairs of a metric."""
+    values = {
+        "comparison": comparison,
+        "metric": comparison.find_metric(result.metric),
+        "style": style,
+        "heads": heads,
+        "overall": result.overall,
+        "tests": [] if result.overall is None else describe_overall(result.overall),
+        "is_tested": any(not math.isnan(pair.p_value) for dataset in result.datasets for pair in dataset.pairs),
+    }
+    captions = render_plain(CAPTIONS, values).split(HEADING)[1:]
+    return [caption.partition("\n")[2] for caption in captions]
 
 
 def _tabulate_ranks(comparison: Comparison, overall: OverallResult) -> Table:

@@ -260,32 +260,57 @@ class GridTuning:
                 data.count_fit()
                 yield row
 
-        def race_folds(alpha: float) -> Iterator[int]:
-            order = np.random.default_rng(data.seed).permutation(len(inner_splits)).tolist()
-            looks = tuple(range(self.burn_in, len(order) + 1))
-            ratio = float(np.mean([len(validation) / len(train) for train, validation in inner_splits]))
-            for n_done, number in enumerate(order, start=1):
-                yield from score_fold(number)
-                if n_done in looks:
-                    positions = np.array(list(rows))
-                    done = scores[list(rows.values())][:, order[:n_done]]  # (candidates in the race, n_done)
-                    for position in positions[find_worse(done, looks, ratio, alpha, data.greater_is_better)].tolist():
-                        del rows[position]
-                if len(rows) == 1:
-                    return
-
         numbers = range(len(inner_splits))
-        folds = map(score_fold, numbers) if self.race is None else iter([race_folds(self.race)])
+        race = partial(self._race, score_fold, inner_splits, rows, scores, data)
+        folds = map(score_fold, numbers) if self.race is None else iter([race(self.race)])
         # With a budget, each candidate is scored on all inner folds before the next one, otherwise fold by fold.
         steps = chain.from_iterable(folds) if self.budget is None else zip(*folds, strict=True)
         for n_tried, _ in enumerate(steps, start=1):
             if n_tried >= n_most or time.monotonic() - started >= budget:
                 break
-        is_fitted = ~np.isnan(seconds)
-        is_scored = is_fitted.any(axis=1) & ~(is_fitted & np.isnan(scores)).any(axis=1)
-        if left_out and not is_scored.any():
-            raise InvalidPredictions(f"tuning has no candidate left; {left_out[0]}")
+        if left_out:
+            is_fitted = ~np.isnan(seconds)
+            is_scored = is_fitted.any(axis=1) & ~(is_fitted & np.isnan(scores)).any(axis=1)
+            if not is_scored.any():
+                raise InvalidPredictions(f"tuning has no candidate left; {left_out[0]}")
         return scores, seconds
+
+    def _race(
+        self,
+        score_fold: Callable[[int], Iterator[int]],
+        inner_splits: Sequence[tuple[np.ndarray, np.ndarray]],
+        rows: dict[int, int],
+        scores: np.ndarray,
+        data: TuningData,
+        alpha: float,
+    ) -> Iterator[int]:
+        """Score inner folds in random order, and drop candidates from the race after each look.
+
+        Parameters
+        ----------
+        score_fold : callable
+            Scores the candidates in the race on an inner fold, and yields the row of each.
+        inner_splits : sequence of (ndarray, ndarray)
+        rows : dict of int to int
+            The position of each candidate in the race -> its row; candidates that drop out are removed.
+        scores : ndarray of shape (number of candidates, inner folds)
+            Filled by `score_fold`.
+        data : TuningData
+        alpha : float
+            The level of the race over all looks.
+        """
+        order = np.random.default_rng(data.seed).permutation(len(inner_splits)).tolist()
+        looks = tuple(range(self.burn_in, len(order) + 1))
+        ratio = float(np.mean([len(validation) / len(train) for train, validation in inner_splits]))
+        for n_done, number in enumerate(order, start=1):
+            yield from score_fold(number)
+            if n_done in looks:
+                positions = np.array(list(rows))
+                done = scores[list(rows.values())][:, order[:n_done]]  # (candidates in the race, n_done)
+                for position in positions[find_worse(done, looks, ratio, alpha, data.greater_is_better)].tolist():
+                    del rows[position]
+            if len(rows) == 1:
+                return
 
     def _score_candidate(self, row: int, score: Callable[[], float], left_out: list[str]) -> float:
         """Return the score of a candidate on an inner fold; NaN, with a warning, if it is left out."""
