@@ -15,8 +15,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from bakeoff.learners.base.input_checks import check_path_values, with_input_tags
 from bakeoff.learners.knn.brute_force import BruteForce, CachedSearch
 from bakeoff.learners.knn.fit_metric import fit_metric, warn_of_power
-from bakeoff.learners.knn.metrics import METRICS, METRICS_OF_COLUMNS, copy_transposed, has_missing, name_metric
-from bakeoff.learners.knn.neighbor_searcher import NeighborSearcher, choose_algorithm
+from bakeoff.learners.knn.metrics import (
+    METRICS,
+    METRICS_OF_COLUMNS,
+    SAMPLE_ROWS,
+    are_plain_coordinates,
+    copy_transposed,
+    has_missing,
+    name_metric,
+)
+from bakeoff.learners.knn.neighbor_searcher import MIN_BRUTE_FORCE_COLUMNS, NeighborSearcher, choose_algorithm
 from bakeoff.learners.knn.pairwise_metric import PrecomputedMetric
 from bakeoff.learners.knn.ranking import (
     TIE_PRECISION,
@@ -111,12 +119,14 @@ class KNeighborsBase(NeighborSearcher):
         self.n_samples_fit_ = X.shape[0]
         self.effective_metric_ = name_metric(self.metric, self.p)
         warn_of_power(self.metric, self.p, self.metric_params, self.algorithm)
-        self._check_cells(X)
+        keeps_cells = self._can_keep_cells(X)
+        if not keeps_cells:
+            self._check_cells(X)
         order = self._choose_order()
         self._store_positions(sample_weight, order)
         self._store_weights(weight[order])
         self._count_rows_needed(self.n_neighbors)  # raises an error if there are too few rows
-        self._build_search(X[order])
+        self._build_search(X[order], keeps_cells)
         self.ties_ = choose_ties(self.ties, self._fitted_metric, any_nominal=self._any_nominal)
         return order
 
@@ -145,16 +155,25 @@ class KNeighborsBase(NeighborSearcher):
         else:
             self._cumulative_weight = np.cumsum(np.sort(weight))  # (n,), starting with the smallest weights
 
-    def _build_search(self, X: np.ndarray) -> None:
+    def _can_keep_cells(self, X: np.ndarray) -> bool:
+        """Return whether brute force can use the cells of X (n, d) as coordinates, so that no copy is needed."""
+        if self.effective_metric_ != "euclidean" or self.algorithm not in ("auto", "brute"):
+            return False
+        if self._any_nominal or self.metric_params or self.feature_weights is not None:
+            return False
+        return X.shape[1] >= MIN_BRUTE_FORCE_COLUMNS and are_plain_coordinates(X)
+
+    def _build_search(self, X: np.ndarray, keeps_cells: bool) -> None:
         nominal = np.array([values is not None for values in self.categories_])  # (d,)
-        columns = copy_transposed(X)  # (d, n)
+        # A Euclidean metric in which the cells are the coordinates is the same for all rows and for the first ones.
+        columns = X[:SAMPLE_ROWS].T if keeps_cells else copy_transposed(X)  # (d, n)
         if self.metric == "precomputed":
             self._fitted_metric = self._take_given_distances(X.shape[1])
         else:
             self._fitted_metric = fit_metric(
                 columns, nominal, self.metric, self.p, self.metric_params, self.feature_weights
             )
-        T = self._fitted_metric.compute_coordinates(columns)  # (e, n)
+        T = X.T if keeps_cells else self._fitted_metric.compute_coordinates(columns)  # (e, n)
         self._search = choose_algorithm(self._fitted_metric, T, self.algorithm, self.leaf_size, self.metric)
         self._fit_method = "brute" if isinstance(self._search, BruteForce) else "kd_tree"  # scikit-learn's name
 

@@ -97,6 +97,9 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
     ``n_neighbors``, ``weights`` and ``bandwidth`` may be changed after ``fit``. ``fit`` and ``predict`` raise
     ValueError if ``n_neighbors`` exceeds the number of training rows (or their total weight).
 
+    The array X passed to ``fit`` must not be changed afterwards: brute force with Euclidean distances keeps a reference
+    to an array of floats instead of a copy, as scikit-learn does. A model that is saved has its own copy.
+
     Examples
     --------
     >>> X = [[-1, 3], [2, 1], [-2, 2], [-1, 2], [-1, 0], [1, 1]]

@@ -172,6 +172,19 @@ def choose_unit(size: float) -> float:
     return float(2.0**exponent)
 
 
+SAMPLE_ROWS = 128
+"""Number of rows in which a column that varies is expected to vary."""
+
+
+def are_plain_coordinates(X: np.ndarray) -> bool:
+    """Return whether the cells of X (n, d) are complete, and need neither a unit nor an offset."""
+    total = float(np.einsum("ij,ij->", X, X))  # NaN if a cell is missing; otherwise a bound on every square
+    if not total < MAX_ORDINARY_SIZE**2:
+        return False
+    ranges = np.ptp(X[:SAMPLE_ROWS], axis=0)  # (d,)
+    return bool(ranges.min() > 2 * MIN_ORDINARY_SIZE)
+
+
 MAX_COORDINATE = 1e150
 """The largest coordinate: its square, summed over columns, can still be represented as a float."""
 
@@ -371,11 +384,14 @@ def _measure_euclidean_pairs(Q: np.ndarray, query: np.ndarray, T: np.ndarray, ro
         query = np.repeat(query, 2)
         row = np.repeat(row, 2)
     squares = np.empty(query.size)  # of the distances
+    stored_by_column = T.flags.c_contiguous
     step = max(2, CELLS_PER_PAIR_BLOCK // Q.shape[0])
     edges = [*range(0, query.size - 1, step), query.size]  # no block has a single pair
     for start, stop in itertools.pairwise(edges):
-        difference = Q.take(query[start:stop], axis=1)  # (e, pairs)
-        difference -= T.take(row[start:stop], axis=1)
+        # A table that is stored row by row is read row by row: `take` would copy it.
+        chosen = row[start:stop]
+        difference = T.take(chosen, axis=1) if stored_by_column else T.T[chosen].T.copy()  # (e, pairs)
+        difference -= Q.take(query[start:stop], axis=1)
         np.square(difference, out=difference)
         np.add.reduce(difference, axis=0, out=squares[start:stop])
     return np.sqrt(squares[:size], out=squares[:size])

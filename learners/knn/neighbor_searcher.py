@@ -229,6 +229,9 @@ class NeighborSearcher(Learner):
 MIN_TREE_ROWS_BY_COLUMNS = (0, 500, 500, 500, 2000, 3000, 10000, 100000, 2**62)
 """The number of rows from which SciPy's tree is faster than brute force, by the number of columns (measured)."""
 
+MIN_BRUTE_FORCE_COLUMNS = len(MIN_TREE_ROWS_BY_COLUMNS) - 1
+"""With this number of columns or more, brute force is faster for any number of rows."""
+
 
 def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: int, metric_name: Any) -> Search:
     """Return the search selected by ``algorithm``, or the one that is probably the fastest.
@@ -261,7 +264,7 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
     if algorithm == "kd_tree":
         return KDTree(metric, T, leaf_size)
     e, n = T.shape
-    min_tree_rows = MIN_TREE_ROWS_BY_COLUMNS[min(e, len(MIN_TREE_ROWS_BY_COLUMNS) - 1)]
+    min_tree_rows = MIN_TREE_ROWS_BY_COLUMNS[min(e, MIN_BRUTE_FORCE_COLUMNS)]
     if algorithm == "ball_tree" or (algorithm == "auto" and n >= min_tree_rows):
         return SciPyKDTree(metric, T, leaf_size)
     return brute_force

@@ -121,6 +121,10 @@ categorical_features, random_state, n_jobs
     effective_metric_ : str or callable
     ties_ : {"first", "all", "random"}
 
+    Notes
+    -----
+    The array X passed to ``fit`` must not be changed afterwards, as for `KNeighborsClassifier`.
+
     Examples
     --------
     >>> speed, distance = [[4], [8], [12], [16], [20]], [7.0, 16.0, 24.0, 36.0, 50.0]

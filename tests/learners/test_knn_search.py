@@ -100,6 +100,39 @@ def test_scores_err_by_less_than_their_bound(shift: float, scale: float) -> None
     assert (np.abs(left @ scores.augmented_rows - exact) <= bound[:, None] / 2).all()
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("column", [None, 3.0, 1e200])
+def test_a_table_is_kept_without_a_copy_if_its_cells_are_the_coordinates(order: Any, column: float | None) -> None:
+    X = np.random.default_rng(0).normal(size=(300, 9))
+    if column is not None:
+        X[:, 4] = column  # a constant, which is shifted to 0
+    X, Q = np.array(X[:260], order=order), X[260:]
+    X.flags.writeable = False
+    model = KNeighborsClassifier().fit(X, np.arange(260) % 3)
+    assert np.shares_memory(model._search.T, X) == (column is None)
+    T, Q_T, metric = np.array(X.T, order="C"), np.array(Q.T, order="C"), build_p_norm(2.0, 9)
+    if column is not None:
+        T[4] = Q_T[4] = 0.0
+    for k in (1, 5, 100):  # the last is too many for the prefilter
+        distance, index = model.kneighbors(Q, k)
+        expected_index, expected = BruteForce(metric, T).find_nearest(Q_T, k, whole_ties=False)
+        np.testing.assert_array_equal(index, expected_index)
+        np.testing.assert_array_equal(distance, expected)
+    expected_index, _ = BruteForce(metric, T).find_nearest(T, 4, whole_ties=False)
+    np.testing.assert_array_equal(model.kneighbors(n_neighbors=3, return_distance=False), expected_index[:, 1:])
+
+
+def test_a_table_with_a_missing_cell_in_a_late_row_is_copied() -> None:
+    X = np.random.default_rng(0).normal(size=(300, 9))
+    X[299, 8] = np.nan
+    model = KNeighborsClassifier().fit(X, np.arange(300) % 3)
+    assert not np.shares_memory(model._search.T, X)
+    distance, index = model.kneighbors(X[:7] + 0.1)
+    theirs, their_index = NearestNeighbors(metric="nan_euclidean").fit(X).kneighbors(X[:7] + 0.1)
+    np.testing.assert_allclose(distance, theirs, rtol=1e-9)
+    np.testing.assert_array_equal(index, their_index)
+
+
 @pytest.mark.parametrize("p", [1, 1.5, 3, 40])
 def test_minkowski_neighbours_are_scikit_learns(p: float) -> None:
     X, y = load_wine(return_X_y=True)
