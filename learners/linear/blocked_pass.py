@@ -6,7 +6,8 @@ times the row, so these margins change by η G_i, the products of that row with 
 the block's Gram matrix G). Both updates are stored in one vector and applied by one addition. The vector is kept for
 the next pass, because after a few passes most mistakes occur at the same rows. The margin of a row is not updated
 after the row is processed, so after the pass the margins that are not positive determine the mistakes and the loss.
-Rows are processed in order and none is skipped, so the result is that of the lecture's loop.
+Rows are processed in order and none is skipped, so the result is that of the lecture's loop. If each pass has its own
+order, no update is made twice: the plane is updated at once, and the margins of the next few rows are computed anew.
 
 For one or two columns and many mistakes, the lecture's loop in Python's own numbers is the fastest: see `ScalarLoop`.
 
@@ -21,6 +22,10 @@ import numpy as np
 
 BLOCK_ROWS = 256
 """Rows of a block: with this many, the addition for a mistake costs no more than calling it."""
+
+LOOKAHEAD_ROWS = 32
+"""Rows whose margins are computed after a mistake; a multiple of 4, the rows that BLAS computes together, so that the
+last bits of a margin do not depend on it."""
 
 ROWS_PER_MISTAKE_FOR_SCAN = 24
 """If mistakes are more frequent than one in this number of rows, a Python loop finds the next one faster than NumPy."""
@@ -122,8 +127,15 @@ class BlockedPass:
 
     def run_pass(self, order: np.ndarray | None) -> None:
         """Process all rows once, in the given order of shape (n,) or, without one, as they are."""
-        for processor in self._choose_processors(order):
-            processor.process()
+        has_many_mistakes = self.n_mistakes * ROWS_PER_MISTAKE_FOR_SCAN > len(self._rows)
+        scalar = has_many_mistakes and self.plane.size <= ScalarLoop.MAX_PLANE_SIZE
+        if order is None:
+            for processor in self._choose_processors(scalar):
+                processor.process()
+        elif scalar:
+            ScalarLoop(self._rows[order], self._rates[order], self._margins, self.plane).process()
+        else:
+            self._process_shuffled(order)
         (wrong,) = (self._margins <= 0).nonzero()  # positions in the order
         if self._averaged:
             self._add_to_average(wrong, order)
@@ -156,28 +168,56 @@ class BlockedPass:
         n_before = len(self.losses) * len(self._rows) + wrong
         self._weighted_updates += (self._rates[mistaken_rows] * n_before) @ self._rows[mistaken_rows]
 
-    def _choose_processors(self, order: np.ndarray | None) -> list[RowProcessor]:
-        """Return the fastest method for the number of mistakes in the last pass."""
-        has_many_mistakes = self.n_mistakes * ROWS_PER_MISTAKE_FOR_SCAN > len(self._rows)
-        scalar = has_many_mistakes and self.plane.size <= ScalarLoop.MAX_PLANE_SIZE
-        if order is not None:  # another one in each pass, so that no update is made twice
-            return self._make_processors(self._rows[order], self._rates[order], scalar, max_kept_products=0)
+    def _choose_processors(self, scalar: bool) -> list[RowProcessor]:
+        """Return the fastest method for the number of mistakes in the last pass, if the order is that of the rows."""
         if scalar not in self._processors:
-            self._processors[scalar] = self._make_processors(self._rows, self._rates, scalar, MAX_KEPT_PRODUCTS)
+            self._processors[scalar] = self._make_processors(scalar)
         return self._processors[scalar]
 
-    def _make_processors(
-        self, rows: np.ndarray, rates: np.ndarray, scalar: bool, max_kept_products: int
-    ) -> list[RowProcessor]:
+    def _make_processors(self, scalar: bool) -> list[RowProcessor]:
+        rows = self._rows
+        rates = self._rates
         if scalar:
             return [ScalarLoop(rows, rates, self._margins, self.plane)]
         # Each of the n / 256 blocks keeps up to this many updates of 256 products.
-        max_kept_updates = max_kept_products // len(rows)
+        max_kept_updates = MAX_KEPT_PRODUCTS // len(rows)
         blocks: list[RowProcessor] = []
         for first in range(0, len(rows), BLOCK_ROWS):
             span = slice(first, first + BLOCK_ROWS)
             blocks.append(RowBlock(rows[span], rates[span], self._margins[span], self._state, max_kept_updates))
         return blocks
+
+    def _process_shuffled(self, order: np.ndarray) -> None:
+        """Process all rows in an order of this pass only, in which no update is made twice, so that none is kept."""
+        has_unit_rates = (self._rates == 1).all()
+        for first in range(0, order.size, BLOCK_ROWS):
+            span = slice(first, first + BLOCK_ROWS)
+            rows = self._rows.take(order[span], axis=0)  # (b, d + 1), which stays in the cache
+            updates = rows if has_unit_rates else rows * self._rates[order[span], None]
+            _process_once(rows, updates, self._margins[span], self.plane)
+
+
+def _process_once(rows: np.ndarray, updates: np.ndarray, margins: np.ndarray, plane: np.ndarray) -> None:
+    """Process a block of rows (b, d + 1) without its Gram matrix: add the update (d + 1,) of each mistake to the plane.
+
+    After a mistake, only the margins of the next few rows are computed, because the next mistake is probably among
+    them; if not, those of all further rows.
+    """
+    margin_numbers = margins.data  # the same memory, as in `RowBlock`
+    b = len(rows)
+    start = 0
+    stop = b
+    while start < b:
+        rows[start:stop].dot(plane, margins[start:stop])
+        for i, margin in enumerate(margin_numbers[start:stop], start):
+            if margin <= 0.0:
+                plane += updates[i]
+                start = i + 1
+                stop = start + LOOKAHEAD_ROWS
+                break
+        else:
+            start = stop
+            stop = b
 
 
 class RowBlock:
