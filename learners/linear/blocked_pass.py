@@ -245,21 +245,14 @@ class RowBlock:
         self._plane = self._state[b:]  # (d + 1,)
         # The same memory for NumPy and for Python, which reads a single number in a fraction of the time.
         self._margin_numbers = self._margin.data
-        self._wrong_bytes = bytearray(b)
-        self._wrong = np.frombuffer(self._wrong_bytes, dtype=bool)  # (b,)
-        self._zeros = np.zeros(b)
         self._updates: list[np.ndarray | None] = [None] * b  # for a mistake at row i: η (0, G_i, row i)
         self._n_free_updates = max_kept_updates
 
     def process(self) -> None:
         """Update the plane at each misclassified row; store the margin of each row when it is processed."""
         np.dot(self._rows, self._plane, out=self._margin)
-        np.less_equal(self._margin, self._zeros, self._wrong)
-        n_wrong = self._wrong_bytes.count(1)
-        if n_wrong * ROWS_PER_MISTAKE_FOR_SCAN > len(self._wrong_bytes):
+        if not self._margin.min() > 0:  # or a margin overflowed
             self._scan_margins()
-        else:
-            self._jump_to_mistakes()
         self._margins[:] = self._margin
 
     def _scan_margins(self) -> None:
@@ -275,26 +268,6 @@ class RowBlock:
                     self._update_plane(i)
                 else:
                     add(state, update, state)
-
-    def _jump_to_mistakes(self) -> None:
-        """Search for the next mistake after each update."""
-        state = self._state
-        updates = self._updates
-        add = np.add
-        margin = self._margin
-        zeros = self._zeros
-        wrong = self._wrong
-        wrong_bytes = self._wrong_bytes
-        less_equal = np.less_equal
-        i = wrong_bytes.find(1)
-        while i >= 0:
-            update = updates[i]
-            if update is None:
-                self._update_plane(i)
-            else:
-                add(state, update, state)
-            less_equal(margin, zeros, wrong)
-            i = wrong_bytes.find(1, i + 1)
 
     def _update_plane(self, i: int) -> None:
         """Add row i to the plane and correct the margins that follow; keep the update if there is space."""
