@@ -19,6 +19,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.sweep.jobs import Job
 from bakeoff.pipeline.text.wording import count_nouns, name_first
 from bakeoff.pipeline.tracking import history, provenance, run_content
+from bakeoff.pipeline.tracking.mlflow_tables import find_experiment
 from bakeoff.pipeline.tracking.removal import REMOVED_PREFIX
 from bakeoff.pipeline.tracking.store import Store, load_runs, open_store, search_runs
 
@@ -100,11 +101,11 @@ def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     text = json.dumps(asdict(Seal(request.seal, now, settings, candidates)), indent=1)
     tags = {**provenance.list_tags(), KIND_TAG: KIND, KIND: request.seal, DIGEST_TAG: _digest(text)}
-    info = own.client.create_run(own.experiment_id, run_name=f"{KIND} {request.seal}", tags=tags).info
+    run_id, address = own.writer.create_run(own.experiment_id, f"{KIND} {request.seal}", tags)
     # Only a finished run is a seal.
-    with run_content.artifact_folder(own, info.artifact_uri, own.client.log_artifacts, info.run_id) as folder:
+    with run_content.run_folder(own, address, run_id) as folder:
         (folder / FILE).write_text(text)
-    own.client.set_terminated(info.run_id, history.FINISHED)
+    own.writer.end_run(run_id, history.FINISHED)
     return tags[DIGEST_TAG]
 
 
@@ -124,7 +125,7 @@ def check_seal(store: Store, comparison: Comparison, word: str = "") -> tuple[st
     UserError
         There is no such seal.
     """
-    found = store.client.get_experiment_by_name(f"{comparison.experiment}{SUFFIX}")
+    found = find_experiment(store.client, f"{comparison.experiment}{SUFFIX}")
     own = [] if found is None else list(_read_seals(replace(store, experiment_id=found.experiment_id)))
     chosen = [each for each in own if word in ("", each.name, each.digest)]
     if word and not chosen:

@@ -25,7 +25,8 @@ from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.tables.report import EXTENSIONS, TEXT_FORMATS, Report
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import names, provenance, run_content
-from bakeoff.pipeline.tracking.store import MAX_TAG_LETTERS, Store, open_store, tag_experiment
+from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.store_writer import MAX_TAG_LETTERS, RunValues
 from bakeoff.pipeline.tracking.views import KIND_TAGS as EXPERIMENT_TAGS
 
 KIND = "comparison"
@@ -82,29 +83,24 @@ def keep_report(store: Store, experiment: str, record: ReportRecord) -> str:
         RUNS_TAG: _list_ids(record.runs),
         "mlflow.note.content": "\n\n".join([f"**{report.question}**", *report.verdict, remark]),
     }
-    created = own.client.create_run(
-        own.experiment_id,
-        run_name=report.question,
-        tags=run_content.cut_tags({key: hide_secrets(value) for key, value in tags.items()}),
-    )
-    run_id = str(created.info.run_id)
+    shown = {key: hide_secrets(value) for key, value in tags.items()}
+    run_id, address = own.writer.create_run(own.experiment_id, report.question, shown)
     try:
         # Otherwise MLflow opens the run in its pages for language models.
         for key, value in EXPERIMENT_TAGS.items():
-            tag_experiment(own, key, value)
+            own.writer.tag_experiment(own.experiment_id, key, value)
         params = {"question": report.question, **record.params}
-        run_content.log_metrics(own.client, run_id, run_content.RunValues(params=params))
-        uri = created.info.artifact_uri
-        with run_content.artifact_folder(own, uri, own.client.log_artifacts, run_id) as folder:
+        own.writer.add_values(run_id, RunValues(params=params))
+        with run_content.run_folder(own, address, run_id) as folder:
             reports = {f"{record.kind}{EXTENSIONS.get(to, f'.{to}')}": record.render(to) for to in FORMATS}
             runs = json.dumps(dict(record.runs), indent=1)
             for name, text in {**reports, **record.pictures, RUNS_FILE: runs}.items():
                 (folder / name).write_text(text)
     except BaseException:
         with suppress(StoreError):  # the first error is the one to report
-            own.client.set_terminated(run_id, "FAILED")
+            own.writer.end_run(run_id, "FAILED")
         raise
-    own.client.set_terminated(run_id, "FINISHED")
+    own.writer.end_run(run_id, "FINISHED")
     return run_id
 
 

@@ -222,7 +222,7 @@ def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice, show_work: Sh
 
 def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run: StoredRun) -> None:
     """Copy the files to a folder, or add them to the artifacts of the run."""
-    artifacts = run_content.artifact_folder(store, run.address, store.client.log_artifacts, run.run_id)
+    artifacts = run_content.run_folder(store, run.address, run.run_id)
     try:
         with artifacts if target is None else nullcontext(target) as folder:
             folder.mkdir(parents=True, exist_ok=True)

@@ -125,11 +125,15 @@ def end_orphans(store: Store, reason: str = "its process ended without ending th
     for run in search_runs(store, "status = 'RUNNING' and tags.heartbeat != ''"):
         run_id = str(run.info.run_id)
         # The process may have finished its run after the search; now that it has ended, the status no longer changes.
-        if has_lost_process(run) and store.client.get_run(run_id).info.status == "RUNNING":
+        if has_lost_process(run) and _is_still_running(store, run_id):
             store.client.set_tag(run_id, "error", reason)
-            store.client.set_terminated(run_id, "KILLED")
+            store.writer.end_run(run_id, "KILLED")
             ended.append(run_id)
     return ended
+
+
+def _is_still_running(store: Store, run_id: str) -> bool:
+    return any(run.info.status == "RUNNING" for run in load_runs(store, [run_id], keys=[], metrics=[]))
 
 
 def end_killed_runs(store: Store, reason: str) -> list[str]:
@@ -138,7 +142,7 @@ def end_killed_runs(store: Store, reason: str) -> list[str]:
     SQLite's write-ahead log may hold the last commit of that process, which is invisible until the file is opened
     again, so the run would reappear as RUNNING. The next write replaces that commit, so one is made first.
     """
-    store.client.set_experiment_tag(store.experiment_id, "bakeoff.lost", f"{time.time():.3f}")
+    store.writer.tag_experiment(store.experiment_id, "bakeoff.lost", f"{time.time():.3f}")
     return end_orphans(store, reason)
 
 

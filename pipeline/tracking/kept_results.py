@@ -16,16 +16,15 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
+
+import yaml
 
 from bakeoff.pipeline.model.pyfunc import MLMODEL_FILE
 from bakeoff.pipeline.tracking.history import FINISHED
-from bakeoff.pipeline.tracking.models import add_run_model, save_model
-from bakeoff.pipeline.tracking.run_content import RunResults, RunValues, artifact_folder, log_metrics
+from bakeoff.pipeline.tracking.models import ModelPlace, add_run_model, save_model, write_record
+from bakeoff.pipeline.tracking.run_content import RunResults, run_folder
 from bakeoff.pipeline.tracking.store import Store
-
-if TYPE_CHECKING:
-    from mlflow.models import Model
+from bakeoff.pipeline.tracking.store_writer import RunValues
 
 CACHE_VARIABLE = "XDG_CACHE_HOME"
 DEFAULT_CACHE = "~/.cache"
@@ -88,8 +87,6 @@ def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
     OSError
         The result cannot be written.
     """
-    from mlflow.models import Model as MLflowModel
-
     folder.parent.mkdir(parents=True, exist_ok=True, mode=OWNER_FOLDER)
     draft = Path(mkdtemp(dir=folder.parent, prefix=".writing-"))
     try:
@@ -97,9 +94,10 @@ def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
         results.write_artifacts(draft / ARTIFACTS)
         if results.training is not None:
             (draft / MODEL).mkdir()
-            record = MLflowModel(artifact_path=MODEL, run_id=run.run_id)
             trust = results.description.trust
-            save_model(results.model.predictor, draft / MODEL, record, results.training, trust)
+            save_model(
+                results.model.predictor, draft / MODEL, ModelPlace(MODEL, "", run.run_id), results.training, trust
+            )
         content = {"run_id": run.run_id, "ended": run.ended, **asdict(run.values)}
         (draft / RUN_FILE).write_text(json.dumps(content))
         shutil.rmtree(folder, ignore_errors=True)
@@ -137,12 +135,12 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
     StoreError
         The store cannot be written; the result is kept.
     """
-    from mlflow.exceptions import MlflowException
-
     folder = find_kept_folder(store.uri, {HASH_TAG: job_hash})
     kept = read_kept_run(folder)
     if kept is None:
         return None
+    from mlflow.exceptions import MlflowException
+
     try:
         run = store.client.get_run(kept.run_id)
     except MlflowException:  # the store has no such run because it was recreated or is a different one
@@ -151,24 +149,21 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
     if run is None or not is_open or run.info.status == FINISHED:
         shutil.rmtree(folder, ignore_errors=True)
         return None
-    log_metrics(store.client, kept.run_id, kept.values)
+    store.writer.add_values(kept.run_id, kept.values)
     for tag in ERROR_TAGS:
         if tag in run.data.tags:
             store.client.delete_tag(kept.run_id, tag)
-    with artifact_folder(store, run.info.artifact_uri, store.client.log_artifacts, kept.run_id) as target:
+    with run_folder(store, run.info.artifact_uri, kept.run_id) as target:
         shutil.copytree(folder / ARTIFACTS, target, dirs_exist_ok=True)
     if (folder / MODEL).is_dir():
         add_run_model(store, kept.run_id, partial(_copy_model, folder / MODEL))
-    store.client.set_terminated(kept.run_id, FINISHED, kept.ended)
+    store.writer.end_run(kept.run_id, FINISHED, kept.ended)
     shutil.rmtree(folder, ignore_errors=True)
     return kept.run_id
 
 
-def _copy_model(source: Path, folder: Path, record: Model) -> None:
+def _copy_model(source: Path, folder: Path, place: ModelPlace) -> None:
     """Copy the files of a model, and put the id of the new logged model into its record."""
     shutil.copytree(source, folder, dirs_exist_ok=True)
-    kept = type(record).load(str(source / MLMODEL_FILE))
-    kept.artifact_path = record.artifact_path
-    kept.model_uuid = record.model_uuid
-    kept.model_id = record.model_id
-    kept.save(str(folder / MLMODEL_FILE))
+    kept = yaml.safe_load((source / MLMODEL_FILE).read_text())
+    write_record({**kept, **place.list_keys()}, folder)

@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError
 from bakeoff.pipeline.text.secrets import hide_secrets
+from bakeoff.pipeline.tracking.mlflow_tables import get_backend, has_database, open_database
 from bakeoff.pipeline.tracking.sqlite_file import find_file
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
+    from bakeoff.pipeline.tracking.database_file import DatabaseFile
 
 T = TypeVar("T")
 
@@ -62,6 +64,8 @@ class LimitedCalls:
     ----------
     is_lost : bool
         Whether the last call failed because the store cannot be used, or was interrupted.
+    database : DatabaseFile or None
+        The SQLite file, if it is read and written without MLflow.
     """
 
     def __init__(self, uri: str) -> None:
@@ -71,19 +75,38 @@ class LimitedCalls:
         self._client: Any = None
         self._has_answered = False
         self.is_lost = False
+        self.database: DatabaseFile | None = None
 
     def connect(self) -> MlflowClient:
-        """Return MLflow's client of the store, whose calls are limited."""
+        """Return MLflow's client of the store, whose calls are limited; for a known file, it is made when needed."""
+        if self._file is not None:
+            self.database = self.call(open_database, self._file)
+        if self.database is None:
+            self._make_client()
+        self._has_answered = False  # until the first call that needs the store
+        return cast("MlflowClient", self)
+
+    def disconnect(self) -> None:
+        """Close the connections to a database; further calls open others."""
+        if self.database is not None:
+            self.database.close()
+        if self._client is not None and has_database(self._client):
+            get_backend(self._client).engine.dispose()
+
+    def _make_client(self) -> None:
         from mlflow import MlflowClient
 
+        has_answered = self._has_answered
         if self._uri.startswith(DATABASE_SERVER):
             # MLflow would try to connect for minutes while holding a lock.
             self.call(_try_connection, self._uri)
         # Without an explicit registry, a client would use that of MLflow's global settings.
         self._client = self.call(MlflowClient, tracking_uri=self._uri, registry_uri=self._uri)
-        return cast("MlflowClient", self)
+        self._has_answered = has_answered  # a client is made without asking its server
 
     def __getattr__(self, name: str) -> Any:
+        if self._client is None:
+            self._make_client()
         attribute = getattr(self._client, name)
         seconds = MAX_TRANSFER_SECONDS if name in TRANSFERS else None
         return partial(self.call, attribute, seconds=seconds) if callable(attribute) else attribute
@@ -122,7 +145,7 @@ class LimitedCalls:
             self.is_lost = True
             raise
         self.is_lost = False
-        self._has_answered = self._client is not None
+        self._has_answered = True
         return answer
 
     def _repeat(self, function: Callable[[], T], seconds: float) -> T:

@@ -1,17 +1,22 @@
 """The MLflow internals used by bakeoff: tables of its database, and methods that its client lacks.
 
-No other module refers to them. `tests/pipeline/test_mlflow_tables.py` checks that the installed MLflow provides them.
+No other module refers to them, except `store_writer` with the statements by which it writes. A SQLite file of a known
+version is read without MLflow. `tests/pipeline/test_mlflow_tables.py` checks what the installed MLflow provides.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bakeoff.pipeline.tracking.database_file import DatabaseFile
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -22,6 +27,12 @@ LOCAL_FOLDERS = (ARTIFACTS_FOLDER, "mlruns")
 """The artifact folders that bakeoff and MLflow create in the folder of a store."""
 DEFAULT_EXPERIMENT = "Default"
 """The experiment that MLflow creates with each store."""
+KNOWN_TABLES = {"3.17": ("dc11669786a5", 65)}
+"""Versions of MLflow whose tables are known, with the revision of their schema and their number."""
+READ_SCHEMA = """
+SELECT version_num, (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%')
+FROM alembic_version
+"""
 STORE_TABLES = frozenset({"experiments", "runs", "metrics", "params", "tags"})
 """Tables common to all versions of MLflow."""
 ADDRESS_COLUMNS = (
@@ -60,10 +71,20 @@ SELECT job.value, runs.start_time, runs.lifecycle_stage = 'deleted'
 FROM tags AS job JOIN runs ON runs.run_uuid = job.run_uuid
 WHERE job.key = 'config_hash' AND job.value IN :hashes
 """
+INFO_FIELDS = ("run_id", "run_name", "status", "start_time", "end_time", "lifecycle_stage", "artifact_uri")
 READ_INFOS = """
-SELECT run_uuid AS run_id, name AS run_name, status, start_time, end_time, lifecycle_stage, artifact_uri
-FROM runs WHERE run_uuid IN :ids
+SELECT run_uuid, name, status, start_time, end_time, lifecycle_stage, artifact_uri FROM runs WHERE run_uuid IN :ids
 """
+READ_EXPERIMENT = """
+SELECT CAST(experiment_id AS VARCHAR), artifact_location, lifecycle_stage
+FROM experiments WHERE name = :name OR experiment_id = :number
+"""
+SELECT_RUNS = "SELECT run_uuid FROM runs WHERE experiment_id = :experiment AND lifecycle_stage = 'active'"
+HAS_VALUE = """
+AND run_uuid IN (SELECT run_uuid FROM {table} WHERE key = :key{number} AND value {sign} :value{number})
+"""
+CONDITION = re.compile(r"(status|(?:tags|params)\.`?([\w.]+)`?) (=|!=) '([^']*)'")
+"""A condition of MLflow's filter language on a status, a tag or a param."""
 READ_VALUES = {
     "tags": "SELECT item.run_uuid, item.key, item.value, 0 FROM tags AS item WHERE item.run_uuid IN :ids",
     "params": "SELECT item.run_uuid, item.key, item.value, 0 FROM params AS item WHERE item.run_uuid IN :ids",
@@ -106,6 +127,34 @@ class StoredItem(NamedTuple):
         return self.stage == "deleted"
 
 
+class StoredExperiment(NamedTuple):
+    """An experiment of MLflow, which groups runs."""
+
+    experiment_id: str
+    artifact_location: str
+    lifecycle_stage: str
+
+
+def has_known_tables(database: sqlite3.Connection) -> bool:
+    """Whether the tables of a SQLite file are those of the installed version of MLflow, and known here."""
+    minor_version = version("mlflow").rpartition(".")[0]
+    with suppress(sqlite3.OperationalError):  # another program's file
+        return database.execute(READ_SCHEMA).fetchall() == [KNOWN_TABLES.get(minor_version)]
+    return False
+
+
+def open_database(path: Path) -> DatabaseFile | None:
+    """Return the file of a store if its tables are known; None if it is left to MLflow."""
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+        return DatabaseFile(path) if has_known_tables(database) else None
+
+
+def get_database(client: MlflowClient) -> DatabaseFile | None:
+    """Return the file that is read and written without MLflow; None for other stores."""
+    database: DatabaseFile | None = getattr(client, "database", None)
+    return database
+
+
 def get_backend(client: MlflowClient) -> Any:
     """Return MLflow's interface to its database or its server, which has more methods than its client."""
     return client._tracking_client.store
@@ -113,17 +162,14 @@ def get_backend(client: MlflowClient) -> Any:
 
 def has_database(client: MlflowClient) -> bool:
     """Whether the store is a database that this process reads directly, unlike a server."""
-    return hasattr(get_backend(client), "engine")
-
-
-def disconnect(client: MlflowClient) -> None:
-    """Close the pooled connections to a database."""
-    if has_database(client):
-        get_backend(client).engine.dispose()
+    return get_database(client) is not None or hasattr(get_backend(client), "engine")
 
 
 def read_rows(client: MlflowClient, query: str, **values: Any) -> Sequence[Any]:
     """Return the rows that an SQL query selects from the database of a store; a value may be a list of texts."""
+    database = get_database(client)
+    if database is not None:
+        return database.read(query, values)
     from sqlalchemy import bindparam, text
 
     lists: list[Any] = [bindparam(name, expanding=True) for name, value in values.items() if isinstance(value, list)]
@@ -134,6 +180,14 @@ def read_rows(client: MlflowClient, query: str, **values: Any) -> Sequence[Any]:
 def read_items(client: MlflowClient, query: str) -> dict[str, StoredItem]:
     """Return the runs or the models of a store by their ids, including those deleted in MLflow."""
     return {row[0]: StoredItem(*(text or "" for text in row)) for row in read_rows(client, query)}
+
+
+def is_database_error(error: Exception) -> bool:
+    """Whether MLflow, SQLAlchemy or SQLite reports that a store rejected a call."""
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    return isinstance(error, MlflowException | SQLAlchemyError | sqlite3.Error)
 
 
 def delete_rows(client: MlflowClient, runs: Collection[str], models: Collection[str]) -> None:
@@ -175,6 +229,10 @@ def list_expected_tables() -> set[str]:
 
 def find_run_ids(client: MlflowClient, experiment_id: str, query: str) -> list[str]:
     """Return the active runs of an experiment that a query in MLflow's filter language selects, the newest first."""
+    simple = _translate_query(query) if get_database(client) else None
+    if simple is not None:
+        rows = read_rows(client, simple.statement, experiment=int(experiment_id), **simple.values)
+        return [run_id for (run_id,) in rows]
     from mlflow.store.tracking.dbmodels.models import SqlRun
     from mlflow.store.tracking.sqlalchemy_store import _get_sqlalchemy_filter_clauses
     from mlflow.utils.search_utils import SearchUtils
@@ -191,6 +249,55 @@ def find_run_ids(client: MlflowClient, experiment_id: str, query: str) -> list[s
             found = found.join(each, SqlRun.run_uuid == each.c.destination_id)
         found = found.where(SqlRun.experiment_id == int(experiment_id), SqlRun.lifecycle_stage == "active", *conditions)
         return list(session.scalars(found.order_by(SqlRun.start_time.desc(), SqlRun.run_uuid)))
+
+
+class Selection(NamedTuple):
+    """A statement that selects runs, and its values."""
+
+    statement: str
+    values: Mapping[str, str]
+
+
+def _translate_query(query: str) -> Selection | None:
+    """Return the statement of a query of MLflow's filter language, or None if it has other conditions than simple ones.
+
+    As in MLflow, a run without a tag has no value that differs from another.
+    """
+    statement = SELECT_RUNS
+    values = {}
+    for position, text in enumerate(query.split(" and ") if query else ()):
+        condition = CONDITION.fullmatch(text)
+        if condition is None:
+            return None
+        field, key, sign, values[f"value{position}"] = condition.groups()
+        if key is None:
+            statement += f" AND status {sign} :value{position}"
+            continue
+        table = field.partition(".")[0]
+        values[f"key{position}"] = key
+        statement += HAS_VALUE.format(table=table, sign=sign, number=position)
+    return Selection(f"{statement} ORDER BY start_time DESC, run_uuid", values)
+
+
+def find_experiment(client: MlflowClient, name: str) -> StoredExperiment | None:
+    """Return an experiment by its name, also if it is deleted; None if there is none."""
+    if get_database(client) is not None:
+        rows = read_rows(client, READ_EXPERIMENT, name=name, number=None)
+        return StoredExperiment(*rows[0]) if rows else None
+    found = client.get_experiment_by_name(name)
+    return None if found is None else _to_stored_experiment(found)
+
+
+def read_experiment(client: MlflowClient, experiment_id: str) -> StoredExperiment:
+    """Return an experiment that exists."""
+    if get_database(client) is not None:
+        (row,) = read_rows(client, READ_EXPERIMENT, name=None, number=int(experiment_id))
+        return StoredExperiment(*row)
+    return _to_stored_experiment(client.get_experiment(experiment_id))
+
+
+def _to_stored_experiment(found: Any) -> StoredExperiment:
+    return StoredExperiment(str(found.experiment_id), str(found.artifact_location), found.lifecycle_stage)
 
 
 def read_runs(client: MlflowClient, run_ids: Sequence[str], keys: Keys = None, metrics: Keys = None) -> list[Any]:
@@ -213,7 +320,8 @@ def read_runs(client: MlflowClient, run_ids: Sequence[str], keys: Keys = None, m
         With the attributes of MLflow's runs, except inputs and outputs.
     """
     runs = {}
-    for info in read_rows(client, READ_INFOS, ids=list(run_ids)):
+    for row in read_rows(client, READ_INFOS, ids=list(run_ids)):
+        info = SimpleNamespace(**dict(zip(INFO_FIELDS, row, strict=True)))
         data = SimpleNamespace(tags={}, params={}, metrics={})
         runs[info.run_id] = SimpleNamespace(info=info, data=data, outputs=None)
     for field, query in READ_VALUES.items():

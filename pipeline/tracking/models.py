@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import json
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import sklearn
 import yaml
@@ -24,31 +27,43 @@ from bakeoff.pipeline.tracking.removal import delete_model
 from bakeoff.pipeline.tracking.run_content import artifact_folder
 from bakeoff.pipeline.tracking.store import Store
 
-if TYPE_CHECKING:
-    from mlflow.models import Model, ModelSignature
-
-WriteModel = Callable[[Path, "Model"], None]
-"""Writes the files of a model into a folder, with MLflow's record of it."""
 MODEL_NAME = "model"
 """The name of the model of each run, by which MLflow finds it as ``runs:/ID/model``."""
-PRELOADED_MODULES = (
-    "alembic.command",
-    "filelock",
-    "mlflow.models",
-    "mlflow.store.tracking.sqlalchemy_store",
-    "skops.io",
-    "sqlalchemy.dialects.sqlite",
-)
+PRELOADED_MODULES = ("skops.io",)
 """Modules that a run imports late."""
 TOOLS = ("pip", "setuptools", "wheel")
 PACKAGES = ("mlflow", "bakeoff", "numpy", "pandas", "scikit-learn", "skops")
 """The packages that a model needs, in the order in which MLflow lists them."""
 
 
+class ModelPlace(NamedTuple):
+    """The address of a logged model's files, its id, and the id of the run that it is from."""
+
+    address: str
+    model_id: str
+    run_id: str
+
+    def list_keys(self) -> dict[str, str]:
+        """Return the place in the keys of MLflow's record of a model."""
+        return {
+            "artifact_path": self.address,
+            "model_id": self.model_id,
+            "model_uuid": self.model_id,
+            "run_id": self.run_id,
+        }
+
+
+WriteModel = Callable[[Path, ModelPlace], None]
+"""Writes the files of a model into a folder."""
+
+
 def save_model(
-    estimator: Any, folder: Path, record: Model, training: TrainingRecord, trust: Sequence[str] = ()
+    estimator: Any, folder: Path, place: ModelPlace, training: TrainingRecord, trust: Sequence[str] = ()
 ) -> None:
     """Write a fitted estimator as an MLflow model.
+
+    MLflow's own function would read the versions of all installed packages, and importing it takes a tenth of a short
+    run. A test compares the files.
 
     Parameters
     ----------
@@ -56,8 +71,7 @@ def save_model(
         A fitted estimator, which accepts the raw columns of the dataset.
     folder : Path
         An empty folder.
-    record : mlflow.models.Model
-        The record with the id of the model, which is completed here.
+    place : ModelPlace
     training : TrainingRecord
         The record written next to the estimator.
     trust : sequence of str
@@ -79,55 +93,64 @@ def save_model(
     for name, text in environment_files().items():
         (folder / name).write_text(text)
     has_code = write_own_code(packages, folder)
-    add_flavors(record, types, CODE_FOLDER if has_code else None)
-    record.signature = model_signature(estimator, training.task)
-    # MLflow's pages show these.
-    record.metadata = {
-        **(record.metadata or {}),
-        "rows": training.describe_rows(),
-        "dataset": training.dataset,
-        "dataset_digest": training.dataset_digest,
-        "columns": ", ".join(training.features),
+    record = {
+        **place.list_keys(),
+        "flavors": describe_flavors(types, CODE_FOLDER if has_code else None),
+        "is_signature_from_type_hint": False,
+        # MLflow's pages show these.
+        "metadata": {
+            "rows": training.describe_rows(),
+            "dataset": training.dataset,
+            "dataset_digest": training.dataset_digest,
+            "columns": ", ".join(training.features),
+        },
+        "mlflow_version": version("mlflow"),
+        "model_size_bytes": len(dumped),
+        "prompts": None,
+        "signature": {"inputs": None, "outputs": describe_outputs(estimator, training.task), "params": None},
+        "type_hint_from_example": False,
+        "utc_time_created": str(datetime.now(UTC).replace(tzinfo=None)),
     }
-    record.model_size_bytes = len(dumped)
+    write_record(record, folder)
+
+
+def write_record(record: Mapping[str, Any], folder: Path) -> None:
+    """Write MLflow's record of a model."""
     # MLflow would use PyYAML's Python dumper, which takes ten times as long as the one in C.
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    (folder / MLMODEL_FILE).write_text(yaml.dump(record.to_dict(), Dumper=dumper))
+    (folder / MLMODEL_FILE).write_text(yaml.dump(record, Dumper=dumper))
 
 
-def add_flavors(record: Model, types: Sequence[str], code: str | None = None) -> None:
-    """Record the loaders of the file: as a scikit-learn estimator, and as MLflow's generic Python function.
+def describe_flavors(types: Sequence[str], code: str | None = None) -> dict[str, dict[str, Any]]:
+    """Return the loaders of the file: as a scikit-learn estimator, and as MLflow's generic Python function.
 
-    This and `environment_files` are what `mlflow.sklearn.save_model` writes, except for the loader of the function and
-    the file for conda; a test compares them. MLflow would also read the versions of all installed packages, which takes
-    a tenth of a short run.
+    This and `environment_files` are what ``mlflow.sklearn.save_model`` writes, except for the loader of the function
+    and the file for conda.
 
     Parameters
     ----------
-    record : mlflow.models.Model
     types : sequence of str
         Types in the estimator that are unknown to skops.
     code : str, optional
         The folder with the sources of user-defined packages, in the folder of the model.
     """
     own_code = {"code": code} if code else {}
-    record.add_flavor(
-        "python_function",
-        env={"virtualenv": "python_env.yaml"},
-        loader_module=LOADER_MODULE,
-        model_path=MODEL_FILE_NAME,
-        predict_fn="predict",
-        python_version=platform.python_version(),
+    function = {
+        "env": {"virtualenv": "python_env.yaml"},
+        "loader_module": LOADER_MODULE,
+        "model_path": MODEL_FILE_NAME,
+        "predict_fn": "predict",
+        "python_version": platform.python_version(),
         **own_code,
-    )
-    record.add_flavor(
-        "sklearn",
-        code=code,
-        pickled_model=MODEL_FILE_NAME,
-        serialization_format="skops",
-        sklearn_version=sklearn.__version__,
-        skops_trusted_types=list(types),
-    )
+    }
+    estimator = {
+        "code": code,
+        "pickled_model": MODEL_FILE_NAME,
+        "serialization_format": "skops",
+        "sklearn_version": sklearn.__version__,
+        "skops_trusted_types": list(types),
+    }
+    return {"python_function": function, "sklearn": estimator}
 
 
 @cache
@@ -146,25 +169,22 @@ def environment_files() -> Mapping[str, str]:
     }
 
 
-def model_signature(estimator: Any, task: str) -> ModelSignature:
-    """Return the types of the predictions; the types of the columns are in the training record.
+def describe_outputs(estimator: Any, task: str) -> str:
+    """Return the types of the predictions, as JSON; the types of the columns are in the training record.
 
-    A column has no type in the signature. MLflow would refuse whole numbers for double and numbers for string, and its
-    server refuses CSV if any type is allowed. The rows are therefore passed unchanged, and `convert_rows` converts them
-    to the kinds of training.
+    A column has no type in MLflow's signature. MLflow would refuse whole numbers for double and numbers for string, and
+    its server refuses CSV if any type is allowed. The rows are therefore passed unchanged, and `convert_rows` converts
+    them to the kinds of training.
 
     Parameters
     ----------
     estimator : estimator
     task : {"classification", "regression"}
     """
-    from mlflow.models import ModelSignature
-    from mlflow.types import ColSpec, Schema, TensorSpec
-
     label_kind = "f" if task == "regression" else estimator.classes_.dtype.kind
     types = {PREDICTION: {"f": "double", "i": "long", "b": "boolean"}.get(label_kind, "string")}
-    outputs: list[ColSpec | TensorSpec] = [ColSpec(types.get(name, "double"), name) for name in list_outputs(estimator)]
-    return ModelSignature(outputs=Schema(outputs))
+    outputs = list_outputs(estimator)
+    return json.dumps([{"type": types.get(name, "double"), "name": name, "required": True} for name in outputs])
 
 
 def add_run_model(store: Store, run_id: str, write: WriteModel) -> str:
@@ -175,13 +195,9 @@ def add_run_model(store: Store, run_id: str, write: WriteModel) -> str:
     store : Store
     run_id : str
     write : callable
-        Writes the files of the model into a folder; its record has the id of the model.
+        Writes the files of the model into a folder.
     """
-    from mlflow.entities import LoggedModelOutput
-
-    model_id = _add_model(store, store.experiment_id, run_id, write)
-    store.client.log_outputs(run_id, [LoggedModelOutput(model_id, step=0)])
-    return model_id
+    return _add_model(store, store.experiment_id, run_id, write)
 
 
 def store_version(
@@ -233,25 +249,23 @@ def store_version(
         raise UserError(f"the model of run {record.run_id} cannot be stored as {name}: {reason}") from error
 
 
-def _add_model(store: Store, experiment_id: str, run_id: str, write: WriteModel, name: str = MODEL_NAME) -> str:
-    """Write a logged model and return its id; if that fails, nothing is kept."""
-    from mlflow.entities import LoggedModelStatus
-    from mlflow.models import Model as MLflowModel
-
-    client = store.client
-    logged = client.create_logged_model(experiment_id, name=name, source_run_id=run_id)
-    model_id = str(logged.model_id)
-    address = logged.artifact_location
-    record = MLflowModel(artifact_path=address, model_uuid=model_id, run_id=run_id, model_id=model_id)
+def _add_model(store: Store, experiment_id: str, run_id: str, write: WriteModel, name: str = "") -> str:
+    """Write a logged model and return its id; if that fails, nothing is kept. Without a name, it is the run's own."""
+    model_id, address = store.writer.create_model(experiment_id, name or MODEL_NAME, run_id)
+    send = partial(_send_files, store, model_id)
     try:
-        with artifact_folder(store, address, client.log_model_artifacts, model_id) as folder:
-            write(folder, record)
+        with artifact_folder(store, address, send) as folder:
+            write(folder, ModelPlace(address, model_id, run_id))
         # This ensures that an incomplete model is never loaded.
-        client.finalize_logged_model(model_id, LoggedModelStatus.READY)
+        store.writer.finish_model(model_id, "" if name else run_id)
     except BaseException:
         _discard_model(store, model_id)
         raise
     return model_id
+
+
+def _send_files(store: Store, model_id: str, folder: str) -> None:
+    store.client.log_model_artifacts(model_id, folder)
 
 
 def _discard_model(store: Store, model_id: str) -> None:

@@ -32,19 +32,15 @@ from bakeoff.pipeline.tracking.kept_results import (
     keep_result,
     send_kept_result,
 )
-from bakeoff.pipeline.tracking.mlflow_tables import disconnect
 from bakeoff.pipeline.tracking.models import add_run_model, save_model
 from bakeoff.pipeline.tracking.run_content import (
-    MetricValue,
     RunResults,
-    RunValues,
-    artifact_folder,
-    cut_tags,
+    describe_dataset,
     list_metrics,
-    log_metrics,
-    to_dataset_input,
+    run_folder,
 )
 from bakeoff.pipeline.tracking.store import Store, open_store, store_exists, store_uri
+from bakeoff.pipeline.tracking.store_writer import MetricValue, RunValues
 from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG
 
 FLUSH_SECONDS = 10.0
@@ -64,11 +60,9 @@ class MLflowRun:
         # MLflow's pages show tags in this order.
         tags = hide_in_values({**note, **description.tags, **provenance.list_tags()}, description.config)
         name = hide_secrets(description.name, description.config)
-        created = store.client.create_run(store.experiment_id, run_name=name, tags=cut_tags(tags))
-        self.run_id: str | None = created.info.run_id
-        self._id = str(created.info.run_id)
-        self._artifact_uri = created.info.artifact_uri
-        self._client = store.client
+        self._writer = store.writer
+        self._id, self._address = self._writer.create_run(store.experiment_id, name, tags)
+        self.run_id: str | None = self._id
         self._store = store
         self._description = description
         self._experiment = experiment
@@ -91,15 +85,9 @@ class MLflowRun:
 
         The params wait for the first scores or the first heartbeat: each write is a large part of a small job's cost.
         """
-        from mlflow.exceptions import MlflowException
-
         dataset = self._experiment.dataset
         source = hide_secrets(dataset.source, self._description.config)
-        inputs = [to_dataset_input(dataset, source)]
-        try:
-            self._client.log_inputs(self._id, inputs)
-        except MlflowException:  # another process wrote the same dataset at the same time; now it is found
-            self._client.log_inputs(self._id, inputs)
+        self._writer.add_dataset(self._id, describe_dataset(dataset, source))
 
     def record_fold(self, fold: FoldResult) -> None:
         """Record a fold, and write the pending metrics if the last write was long ago."""
@@ -128,7 +116,7 @@ class MLflowRun:
         self._final_tags = {NOTE_TAG: card, **looks, **counts}
         self._write(tags=self._final_tags)
         with _naming_disk_faults():
-            with artifact_folder(self._store, self._artifact_uri, self._client.log_artifacts, self._id) as folder:
+            with run_folder(self._store, self._address, self._id) as folder:
                 results.write_artifacts(folder)
             if training is not None:
                 write = partial(save_model, model.predictor, training=training, trust=self._description.trust)
@@ -160,12 +148,12 @@ class MLflowRun:
         tags = {"error": reason, "error_type": type(error).__name__}
         if isinstance(error, LeakError):
             tags["audit"] = LEAK
-        log_metrics(self._client, self._id, RunValues(tags=tags))
+        self._writer.add_values(self._id, RunValues(tags=tags))
         # The first error is the one to report.
         with suppress(Exception):
             self._write_end(reason)
             text = format_traceback(error, self._description.config)
-            self._client.log_text(self._id, text, "traceback.txt")
+            self._write_text("traceback.txt", text)
 
     def _keep_results(self, results: RunResults, kept: KeptRun) -> str:
         """Keep unstored results on this machine, and return a sentence about it."""
@@ -187,12 +175,16 @@ class MLflowRun:
         """Write the folds so far, the card with how the run ended, and the configuration."""
         metrics = self._take_metrics()
         self._write(metrics, {**(tags or {}), NOTE_TAG: self._write_card(ending=ending)})
-        self._client.log_text(self._id, self._description.config, "config.yaml")
+        self._write_text("config.yaml", self._description.config)
+
+    def _write_text(self, name: str, text: str) -> None:
+        with run_folder(self._store, self._address, self._id) as folder:
+            (folder / name).write_text(text)
 
     def end(self, status: str) -> None:
         """Stop the heartbeat and set the final status."""
         self._heartbeat.stop()
-        self._client.set_terminated(self._id, status, self._now)
+        self._writer.end_run(self._id, status, self._now)
 
     def _make_training_record(self, model: FittedModel) -> TrainingRecord:
         return make_training_record(
@@ -222,8 +214,7 @@ class MLflowRun:
         return {"looks": str(looks)}
 
     def _write_heartbeat(self) -> None:
-        self._client.set_tag(self._id, "heartbeat", f"{self._now / 1000:.0f}")
-        self._write()
+        self._write(tags={"heartbeat": f"{self._now / 1000:.0f}"})
 
     def _take_metrics(self) -> list[MetricValue]:
         """Return the means so far, the headline first, followed by the unwritten folds as steps."""
@@ -267,7 +258,7 @@ class MLflowRun:
         with self._write_lock:
             self._unwritten.metrics += metrics
             self._unwritten.tags |= hide_in_values(tags or {}, self._description.config)
-            log_metrics(self._client, self._id, self._unwritten)
+            self._writer.add_values(self._id, self._unwritten)
             self._unwritten = RunValues()
 
 
@@ -356,4 +347,4 @@ def disconnect_stores(parts: PartCache) -> None:
     """Close the connections to all stores, which a copy of this process must not use; this process opens new ones."""
     for part in parts.parts:
         if isinstance(part, MLflowTracker) and part.store is not None:
-            disconnect(part.store.client)
+            part.store.calls.disconnect()

@@ -32,6 +32,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     TABLE_WITH_TRIGGERS,
     TRACE_ADDRESSES,
     create_tables,
+    has_known_tables,
     list_expected_tables,
 )
 
@@ -341,7 +342,7 @@ def _require_tables(database: sqlite3.Connection, path: Path) -> None:
             f"{shown} belongs to another program: it has the table {tables[0]}, and none of MLflow's; name "
             "another file, so that MLflow's tables are not created in this one."
         )
-    missing = list_expected_tables().difference(tables)
+    missing = set() if has_known_tables(database) else list_expected_tables().difference(tables)
     if missing:
         command = shlex.join(["mlflow", "db", "upgrade", f"sqlite:///{path}"])
         raise UserError(

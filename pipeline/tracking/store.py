@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
 from multiprocessing import parent_process
@@ -29,8 +29,11 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     MAX_IDS_PER_QUERY,
     MODELS_FOLDER,
     Keys,
+    find_experiment,
     find_run_ids,
+    get_database,
     has_database,
+    is_database_error,
     list_batches,
     read_runs,
 )
@@ -44,6 +47,7 @@ from bakeoff.pipeline.tracking.sqlite_file import (
     sqlite_path,
     sqlite_uri,
 )
+from bakeoff.pipeline.tracking.store_writer import MAX_TAG_LETTERS, ClientWriter, FileWriter, StoreWriter
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -65,8 +69,6 @@ Errors that MLflow logs are also raised. MLflow makes a single attempt, because 
 """
 NOISY_LOGGERS = ("sqlalchemy.pool", "urllib3.connectionpool", "alembic")
 """Loggers whose warnings, each with a traceback, report an unusable store, which the error explains in a sentence."""
-MAX_TAG_LETTERS = 8000
-"""MLflow cuts longer tags."""
 MAX_SHOWN_RUNS = 3
 CONTROL_SIGNS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
 """Characters that end a line, move the cursor of a terminal, or reverse the direction of text."""
@@ -118,6 +120,8 @@ class Store:
         The MLflow client, each of whose calls has a time limit.
     calls : LimitedCalls
         The time limits, for calls that do not use the client.
+    writer : StoreWriter
+        Writes runs and their models.
     is_new : bool
         Whether the store was created when it was opened, and thus had no runs.
     """
@@ -126,6 +130,7 @@ class Store:
     experiment_id: str
     client: MlflowClient
     calls: LimitedCalls
+    writer: StoreWriter
     is_new: bool = False
 
     @property
@@ -242,22 +247,24 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         raise UserError(f"tracking.uri: there is no store at {uri}; run an experiment first, or give tracking.uri=URI.")
     file = find_file(uri)
     is_new = file is not None and prepare_file(file)
-    from mlflow.exceptions import MlflowException
-    from sqlalchemy.exc import SQLAlchemyError
-
     shown = f"tracking.uri={hide_secrets(uri)!r}"
     try:
         calls = LimitedCalls(uri)
         client = calls.connect()
-        return Store(uri, _open_experiment(client, uri, experiment, create), client, calls, is_new)
+        database = get_database(client)
+        writer = ClientWriter(calls) if database is None else FileWriter(calls, database)
+        store = Store(uri, "", client, calls, writer, is_new)
+        return replace(store, experiment_id=_open_experiment(store, experiment, create))
     except StoreError as error:
         raise UserError(f"{error} Alternatively, set tracking=none to store no runs.") from error
     except ImportError as error:
         raise UserError(
             f"{shown} needs a package that is not installed: {error.name}; {write_install_command('postgres')}."
         ) from error
-    except (MlflowException, OSError, ValueError, SQLAlchemyError) as error:
-        raise UserError(f"{shown} cannot be used: {first_line(error)}") from error
+    except Exception as error:
+        if isinstance(error, OSError | ValueError) or is_database_error(error):
+            raise UserError(f"{shown} cannot be used: {first_line(error)}") from error
+        raise
 
 
 def prepare_file(path: Path) -> bool:
@@ -286,41 +293,26 @@ def prepare_file(path: Path) -> bool:
     return False
 
 
-def _open_experiment(client: MlflowClient, uri: str, name: str, create: bool) -> str:
+def _open_experiment(store: Store, name: str, create: bool) -> str:
     """Find MLflow's experiment by name, create it if requested and necessary, and return its id."""
-    from mlflow.exceptions import MlflowException
-
-    found = client.get_experiment_by_name(name)
+    find = partial(store.calls.call, find_experiment, store.client, name)
+    found = find()
     if found is None and not create:
-        names = [experiment.name for experiment in client.search_experiments()]
-        raise UserError(f"tracking.experiment={name!r} is not in {uri}. {did_you_mean(name, names)}")
-    file = find_file(uri)  # servers choose the location themselves
-    location = None if file is None else (file.parent / ARTIFACTS_FOLDER / name).as_uri()
+        names = [experiment.name for experiment in store.client.search_experiments()]
+        raise UserError(f"tracking.experiment={name!r} is not in {store.uri}. {did_you_mean(name, names)}")
+    # Servers choose the location themselves.
+    location = None if store.folder is None else (store.folder / ARTIFACTS_FOLDER / name).as_uri()
     if create and location is not None:
         address = location if found is None else found.artifact_location
         for place in (address, f"{address}/{MODELS_FOLDER}"):  # either may be a link
-            find_artifacts(uri, place)
+            find_artifacts(store.uri, place)
     if found is None:
-        try:
-            return str(client.create_experiment(name, artifact_location=location))
-        except MlflowException:  # another process has created it in the meantime
-            found = client.get_experiment_by_name(name)
-            if found is None:
-                raise
+        store.writer.create_experiment(name, location)
+        found = find()
+    assert found is not None
     if found.lifecycle_stage == "deleted":
         raise UserError(f"tracking.experiment={name!r} was deleted in this store; restore it, or choose another name.")
-    return str(found.experiment_id)
-
-
-def tag_experiment(store: Store, key: str, value: str) -> None:
-    """Set a tag of the experiment, also if another process sets it for the first time at the same moment."""
-    from mlflow.exceptions import MlflowException
-
-    set_tag = partial(store.client.set_experiment_tag, store.experiment_id, key, value)
-    try:
-        set_tag()
-    except MlflowException:  # both processes insert a new row; the second attempt finds that row and updates it
-        set_tag()
+    return found.experiment_id
 
 
 def search_runs(

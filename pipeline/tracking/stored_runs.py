@@ -16,9 +16,9 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError, first_line
 from bakeoff.pipeline.tracking.history import FINISHED, find_finished_runs
-from bakeoff.pipeline.tracking.mlflow_tables import read_histories
+from bakeoff.pipeline.tracking.mlflow_tables import is_database_error, read_experiment, read_histories
 from bakeoff.pipeline.tracking.run_content import artifact_folder, fetch_folder, read_artifact
-from bakeoff.pipeline.tracking.store import Store, load_runs, search_runs, tag_experiment, tidy_name, write_condition
+from bakeoff.pipeline.tracking.store import Store, load_runs, search_runs, tidy_name, write_condition
 
 FOLDER = "sweeps"
 LAST_SWEEP_TAG = "bakeoff.last_sweep"
@@ -75,14 +75,15 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
     UserError
         The artifacts of the experiment cannot be written, for example because the disk is full.
     """
-    from mlflow.exceptions import MlflowException
-
     try:
         address = f"{_locate_artifacts(store)}/{FOLDER}"
-        with artifact_folder(store, address, partial(_send_records, store), store.experiment_id) as folder:
+        with artifact_folder(store, address, partial(_send_records, store)) as folder:
             (folder / f"{record.name}.json").write_text(json.dumps(asdict(record)))
-        tag_experiment(store, LAST_SWEEP_TAG, record.name)
-    except (OSError, MlflowException) as error:  # a server reports its failures as the latter
+        store.writer.tag_experiment(store.experiment_id, LAST_SWEEP_TAG, record.name)
+    except Exception as error:
+        # A server reports its failures as errors of MLflow.
+        if not isinstance(error, OSError) and not is_database_error(error):
+            raise
         reason = first_line(error).rstrip(".")
         raise UserError(
             f"the list of jobs cannot be written to the artifacts of tracking.uri={store.uri}: {reason}; make space, "
@@ -126,7 +127,7 @@ def _load_record(store: Store, name: str) -> SweepRecord | None:
         return None
 
 
-def _send_records(store: Store, _: str, folder: str) -> None:
+def _send_records(store: Store, folder: str) -> None:
     """Send lists of jobs to the artifacts of the experiment on a server."""
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
@@ -135,7 +136,7 @@ def _send_records(store: Store, _: str, folder: str) -> None:
 
 
 def _locate_artifacts(store: Store) -> str:
-    return str(store.client.get_experiment(store.experiment_id).artifact_location)
+    return store.calls.call(read_experiment, store.client, store.experiment_id).artifact_location
 
 
 NAME_PARAMS = ("learner", "dataset")

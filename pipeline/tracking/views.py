@@ -30,7 +30,7 @@ from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS, read_rows
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.sqlite_file import find_artifacts
-from bakeoff.pipeline.tracking.store import Store, open_store, search_runs, store_uri, tag_experiment, write_condition
+from bakeoff.pipeline.tracking.store import Store, open_store, search_runs, store_uri, write_condition
 from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep
 
 HOST = "127.0.0.1"
@@ -166,7 +166,7 @@ def write_views(store: Store, sweep: str = "") -> str:
         if len(tags) == len(KIND_TAGS):
             return "No run of the experiment has a score yet, so no views were written."
         for key, value in tags.items():
-            tag_experiment(store, key, value)
+            store.writer.tag_experiment(store.experiment_id, key, value)
     except (MlflowException, StoreError, OSError) as error:
         return f"The views could not be written: {first_line(error)}"
     return ""

@@ -37,9 +37,11 @@ from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline import experiment
 from bakeoff.pipeline.card import report
-from bakeoff.pipeline.tracking import limited_calls, run, run_content
+from bakeoff.pipeline.tracking import limited_calls, run
+from bakeoff.pipeline.tracking.database_file import DatabaseFile
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.store_writer import FileWriter
 
 JOB = ("dataset=iris", "learner=majority")
 FIRST_RESULTS = "runs/log-batch"
@@ -323,22 +325,20 @@ def test_a_lock_of_a_moment_is_waited_for(bakeoff: Bakeoff, monkeypatch: pytest.
 
 
 def test_a_full_database_ends_the_run_in_a_sentence_and_the_results_are_stored_when_there_is_space(
-    bakeoff: Bakeoff,
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sqlalchemy import event
-
-    assert bakeoff(*JOB).status == 0
-    engine = take_file_store(bakeoff.folder).client._tracking_client.store.engine
-
-    def limit(connection: sqlite3.Connection, record: Any) -> None:
+    def open_full(file: DatabaseFile) -> sqlite3.Connection:
+        connection = connect(file)
         (n_pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {n_pages}")
+        return connection
 
-    engine.dispose()
-    event.listen(engine, "connect", limit)
-    answer = bakeoff(*JOB, "evaluation=repeated_kfold")
-    event.remove(engine, "connect", limit)
-    engine.dispose()
+    assert bakeoff(*JOB).status == 0
+    connect = DatabaseFile._connect
+    with monkeypatch.context() as filling:
+        filling.setattr(DatabaseFile, "_connect", open_full)
+        take_file_store(bakeoff.folder).calls.disconnect()
+        answer = bakeoff(*JOB, "evaluation=repeated_kfold")
     require_sentence(answer, 1, "full")
     again = bakeoff(*JOB, "evaluation=repeated_kfold")
     assert again.status == 0, again.err
@@ -395,9 +395,9 @@ def test_scores_that_arrive_while_a_heartbeat_is_written_are_stored(
         finishing.set()
         return get_path(*arguments)
 
-    log, fit, get_path = run_content.log_metrics, experiment.fit_final_model, report.get_pruning_path
+    log, fit, get_path = FileWriter.add_values, experiment.fit_final_model, report.get_pruning_path
     monkeypatch.setattr(run, "Heartbeat", lambda beat, first, run_id: Heartbeat(beat, 0.01, run_id))
-    monkeypatch.setattr(run, "log_metrics", log_slowly)
+    monkeypatch.setattr(FileWriter, "add_values", log_slowly)
     monkeypatch.setattr(report, "get_pruning_path", read_path)
     monkeypatch.setattr("bakeoff.pipeline.sweep.job.fit_final_model", fit_during_heartbeat)
     answer = bakeoff(*JOB)

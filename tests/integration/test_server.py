@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import subprocess_sweep
 from command import Bakeoff
 from warm_process import OUTPUT, Start
 
-from bakeoff.pipeline.tracking.store import open_store, tag_experiment
+from bakeoff.pipeline.tracking.store import Store, open_store
 
 PROCESSES, EACH = 8, ("learner.n_neighbors=1,2,3,4,5", "learner=knn", "dataset=iris", "tracking.models=false")
 
@@ -44,11 +45,16 @@ def test_eight_processes_at_once_lose_nothing(tmp_path: Path, server: mlflow_ser
     assert all("test_accuracy" in run.data.metrics for run in found)
 
 
+def set_tag(key: str, store: Store) -> None:
+    """Set a tag of the experiment."""
+    store.writer.tag_experiment(store.experiment_id, key, "set")
+
+
 def test_a_new_tag_of_an_experiment_is_set_by_eight_clients_at_the_same_moment(server: mlflow_server.Server) -> None:
     stores = [open_store(server.uri, "tags") for _ in range(PROCESSES)]
     with ThreadPoolExecutor(PROCESSES) as pool:
         for number in range(20):
-            list(pool.map(lambda store, key=f"tag{number}": tag_experiment(store, key, "set"), stores))
+            list(pool.map(partial(set_tag, f"tag{number}"), stores))
     tags = stores[0].client.get_experiment(stores[0].experiment_id).tags
     assert [tags.get(f"tag{number}") for number in range(20)] == ["set"] * 20
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,7 +55,7 @@ def test_jobs_are_found_on_a_server_as_in_a_database(store: Store, monkeypatch: 
 
 
 def test_a_finished_run_of_a_job_is_found_beneath_newer_ones_of_which_none_finished(store: Store) -> None:
-    own = Store(store.uri, store.client.create_experiment("repeated"), store.client, store.calls)
+    own = replace(store, experiment_id=store.client.create_experiment("repeated"))
     for start, status in enumerate(("FINISHED", "FINISHED", "FAILED"), start=1):
         run = own.client.create_run(own.experiment_id, start_time=start, tags={"config_hash": "job"})
         own.client.set_terminated(run.info.run_id, status)
@@ -63,7 +64,7 @@ def test_a_finished_run_of_a_job_is_found_beneath_newer_ones_of_which_none_finis
 
 
 def test_a_run_that_a_study_stopped_has_not_failed(store: Store) -> None:
-    own = Store(store.uri, store.client.create_experiment("a study"), store.client, store.calls)
+    own = replace(store, experiment_id=store.client.create_experiment("a study"))
     for key, further in (("killed", {}), ("stopped", {"stopped": "after 1 of 5 folds"})):
         tags = {"config_hash": key, "overrides": f'["learner={key}"]', **further}
         run = own.client.create_run(own.experiment_id, tags=tags)
@@ -152,7 +153,7 @@ def name_kind(learner: str, n_folds: int) -> tuple[str, str, int]:
 
 def open_empty(store: Store, name: str) -> Store:
     """Return an empty experiment of a store."""
-    return Store(store.uri, store.client.create_experiment(name), store.client, store.calls)
+    return replace(store, experiment_id=store.client.create_experiment(name))
 
 
 def test_the_first_run_of_a_process_includes_imports_and_does_not_count(store: Store) -> None:

@@ -6,12 +6,14 @@ import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.utils.mlflow_tags import MLFLOW_ARTIFACT_LOCATION
 from written_runs import write_run
 
+from bakeoff.pipeline.tracking.database_file import DatabaseFile
 from bakeoff.pipeline.tracking.mlflow_tables import (
     ADDRESS_COLUMNS,
     MODELS_FOLDER,
@@ -20,6 +22,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     TRACE_ADDRESSES,
     create_tables,
     list_expected_tables,
+    open_database,
 )
 from bakeoff.pipeline.tracking.sqlite_file import create_whole
 from bakeoff.pipeline.tracking.store import Store, load_runs, open_store, search_runs
@@ -31,6 +34,10 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tables") / "mlflow.db"
     create_whole(path, lambda draft: create_tables(f"sqlite:///{draft}", path.parent))
     return path
+
+
+def test_the_revision_of_the_tables_of_the_installed_mlflow_is_known(database: Path) -> None:
+    assert open_database(database) is not None
 
 
 def test_every_column_with_an_address_is_known(database: Path) -> None:
@@ -59,6 +66,9 @@ def test_a_store_has_the_tables_and_the_schema_that_are_looked_for(database: Pat
 QUERIES = (
     "",
     "status = 'FINISHED' and tags.config_hash != ''",
+    "status != 'RUNNING' and tags.sweep = 'first' and params.dataset = 'iris'",
+    "params.`seed` != '11'",
+    "tags.mlflow.user != ''",
     "params.dataset = 'iris' and metrics.test_accuracy > 0.5",
     "metrics.test_log_loss != 0.3",
     "attributes.run_name LIKE 'knn%' and tags.sweep IS NULL",
@@ -116,11 +126,14 @@ def test_runs_are_loaded_from_a_server_as_from_a_database(store: Store, monkeypa
 
 
 def test_the_number_of_queries_does_not_grow_with_the_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sqlalchemy import event
-
     queries: list[str] = []
-    engine = store.client._tracking_client.store.engine
-    event.listen(engine, "before_cursor_execute", lambda *given: queries.append(given[2]))
+
+    def note_query(file: DatabaseFile, query: str, values: Any) -> Any:
+        queries.append(query)
+        return read(file, query, values)
+
+    read = DatabaseFile.read
+    monkeypatch.setattr(DatabaseFile, "read", note_query)
     list(search_runs(store, "tags.config_hash != ''", 1))
     few = len(queries)
     list(search_runs(store, "tags.config_hash != ''"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import mlflow.sklearn
 import numpy as np
 import pytest
 import skops.io
+import yaml
 from doubles import experiment
 from mlflow.models import Model
 from sklearn.dummy import DummyClassifier
@@ -25,6 +27,7 @@ from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.tracking import models
 from bakeoff.pipeline.tracking.provenance import pin_versions
 
+PLACE = models.ModelPlace("address", "m-1", "1234")
 TYPES = ["bakeoff.learners.knn.classifier.KNeighborsClassifier"]
 
 
@@ -57,31 +60,34 @@ def test_the_files_of_packages_are_the_ones_that_mlflow_writes(theirs: Path) -> 
 
 
 def test_the_flavors_are_the_ones_that_mlflow_writes_with_a_loader_of_ours(theirs: Path) -> None:
-    record = Model()
-    models.add_flavors(record, TYPES)
     expected = Model.load(str(theirs)).flavors
     expected["python_function"]["loader_module"] = LOADER_MODULE
     del expected["python_function"]["env"]["conda"]
-    assert record.flavors == expected
+    assert models.describe_flavors(TYPES) == expected
 
 
-def test_the_written_record_equals_the_one_in_memory(tmp_path: Path, fitted: Any) -> None:
+def test_the_record_has_the_keys_and_the_values_that_mlflow_writes(tmp_path: Path, fitted: Any) -> None:
     _, model, training = fitted
-    record = Model(run_id="1234", metadata={"colour": "grün"})
-    models.save_model(model.predictor, tmp_path, record, training)
-    assert Model.load(str(tmp_path)).to_yaml() == record.to_yaml()
-    assert record.metadata == {
-        "colour": "grün",
+    models.save_model(model.predictor, tmp_path, PLACE, training)
+    expected = Model(artifact_path="address", run_id="1234", model_id="m-1", model_uuid="m-1", prompts=None)
+    written = Model.load(str(tmp_path))
+    assert written.metadata == {
         "rows": "fitted on 106 of 178 rows (36 for validation, 36 for the test)",
         "dataset": "wine",
         "dataset_digest": load_bundled("wine").digest(),
         "columns": ", ".join(load_bundled("wine").X.columns),
     }
+    expected.flavors, expected.metadata = written.flavors, written.metadata
+    expected.signature, expected.model_size_bytes = written.signature, (tmp_path / MODEL_FILE_NAME).stat().st_size
+    expected.utc_time_created = written.utc_time_created
+    assert written.to_dict() == expected.to_dict()
+    assert yaml.safe_load((tmp_path / "MLmodel").read_text()) == expected.to_dict()
+    assert datetime.fromisoformat(written.utc_time_created) <= datetime.now(UTC).replace(tzinfo=None)
 
 
 def test_a_saved_model_is_loaded_as_an_estimator_and_as_a_function(tmp_path: Path, fitted: Any) -> None:
     built, model, training = fitted
-    models.save_model(model.predictor, tmp_path, Model(), training)
+    models.save_model(model.predictor, tmp_path, PLACE, training)
     assert (tmp_path / TRAINING_FILE).is_file()
     X = built.dataset.X
     estimator = mlflow.sklearn.load_model(str(tmp_path))
@@ -97,9 +103,10 @@ def test_a_function_with_arguments_is_trusted_only_if_the_function_is() -> None:
         trusted_types(skops.io.dumps(step))
 
 
-def test_the_signature_names_the_predictions_and_no_types_of_columns(fitted: Any) -> None:
-    built, model, _ = fitted
-    signature = models.model_signature(model.predictor, "classification")
+def test_the_signature_names_the_predictions_and_no_types_of_columns(tmp_path: Path, fitted: Any) -> None:
+    built, model, training = fitted
+    models.save_model(model.predictor, tmp_path, PLACE, training)
+    signature = Model.load(str(tmp_path)).signature
     assert signature.inputs is None
     names = ["prediction", *(f"probability_{label}" for label in built.dataset.classes)]
     assert [column.name for column in signature.outputs] == names

@@ -27,7 +27,7 @@ from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
-from bakeoff.pipeline.tracking.store import FORMS, find_fault, open_store, tag_experiment, tidy_name
+from bakeoff.pipeline.tracking.store import FORMS, find_fault, open_store, tidy_name
 from bakeoff.pipeline.tracking.stored_config import read_stored_config
 from bakeoff.pipeline.tracking.stored_runs import LAST_SWEEP_TAG, read_latest_sweep
 
@@ -322,7 +322,7 @@ def test_a_figure_does_not_replace_what_a_link_leads_to(elsewhere: Path, bakeoff
 def test_a_list_of_jobs_is_not_read_elsewhere(elsewhere: Path, bakeoff: Bakeoff) -> None:
     (elsewhere / "jobs.json").write_text('{"jobs": [], "started": 1}')
     store = open_store(None, "bakeoff")
-    tag_experiment(store, LAST_SWEEP_TAG, "../../../../home/jobs")
+    store.writer.tag_experiment(store.experiment_id, LAST_SWEEP_TAG, "../../../../home/jobs")
     with pytest.raises(UserError, match="keeps files at"):
         read_latest_sweep(store)
 

@@ -1,0 +1,66 @@
+"""The SQLite file of a store, read and written by Python's sqlite3.
+
+Importing MLflow and SQLAlchemy takes longer than a small run. Files with other tables than those that `mlflow_tables`
+knows, and all other stores, are left to MLflow's client.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+LOCK_SECONDS = 20.0
+"""The time for which a locked file is waited for, as in MLflow."""
+
+
+class DatabaseFile:
+    """A connection to a SQLite file, which is opened when it is first needed and may be used by several threads.
+
+    Parameters
+    ----------
+    path : Path
+        An existing file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = Lock()
+        self._connection: sqlite3.Connection | None = None
+
+    def read(self, query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Return the rows that a query selects; after ``IN``, the name of a value stands for a list."""
+        given = dict(values)
+        for name, value in values.items():
+            if isinstance(value, list):
+                query = query.replace(f"IN :{name}", f"IN (SELECT value FROM json_each(:{name}))")
+                given[name] = json.dumps(value)
+        with self._lock:
+            return self._connect().execute(query, given).fetchall()
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection in a transaction, which an error in the block undoes."""
+        with self._lock:
+            connection = self._connect()
+            # A transaction that began with a query could not wait for another process that writes.
+            connection.execute("BEGIN IMMEDIATE")
+            with connection:
+                yield connection
+
+    def close(self) -> None:
+        """Close the connection; the next call opens another one."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._connection is None:
+            address = f"{self._path.as_uri()}?mode=rw"
+            self._connection = sqlite3.connect(
+                address, uri=True, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
+            )
+        return self._connection

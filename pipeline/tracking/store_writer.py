@@ -1,0 +1,371 @@
+"""The rows of experiments, runs and models: written into a SQLite file by SQL, elsewhere by MLflow's client.
+
+Both write the same rows, and a test compares all tables. The meaning of each column is that in MLflow's
+``SqlAlchemyStore``.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.database_file import DatabaseFile
+from bakeoff.pipeline.tracking.mlflow_tables import MODELS_FOLDER
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
+
+MAX_PARAM_LETTERS = 6000
+MAX_TAG_LETTERS = 8000
+"""MLflow cuts longer tags."""
+MAX_METRICS_PER_BATCH = 890
+"""MLflow takes 1,000 values in a batch, of which 100 may be params and some are tags."""
+USER_TAG = "mlflow.user"
+NAME_TAG = "mlflow.runName"
+CONTEXT_TAG = ("mlflow.data.context", "evaluation")
+FILES_FOLDER = "artifacts"
+READY = 2
+PENDING = 1
+"""MLflow's numbers of the states of a model."""
+MetricValue = tuple[str, float, int, int]
+"""The name of a metric, its value, the time in milliseconds since 1970, and its step."""
+
+INSERT_EXPERIMENT = """
+INSERT OR IGNORE INTO experiments (name, artifact_location, lifecycle_stage, creation_time, last_update_time)
+VALUES (?, ?, 'active', ?, ?)
+"""
+INSERT_EXPERIMENT_TAG = "INSERT OR REPLACE INTO experiment_tags (key, value, experiment_id) VALUES (?, ?, ?)"
+INSERT_RUN = """
+INSERT INTO runs (run_uuid, name, source_type, source_name, entry_point_name, user_id, status, start_time,
+source_version, lifecycle_stage, artifact_uri, experiment_id)
+VALUES (?, ?, 'UNKNOWN', '', '', ?, 'RUNNING', ?, '', 'active', ?, ?)
+"""
+INSERT_DATASET = """
+INSERT OR IGNORE INTO datasets
+(dataset_uuid, experiment_id, name, digest, dataset_source_type, dataset_source, dataset_profile)
+VALUES (?, (SELECT experiment_id FROM runs WHERE run_uuid = ?), ?, ?, ?, ?, ?)
+"""
+FIND_DATASET = """
+SELECT dataset_uuid FROM datasets JOIN runs USING (experiment_id)
+WHERE run_uuid = ? AND datasets.name = ? AND digest = ?
+"""
+INSERT_INPUT = "INSERT INTO inputs VALUES (?, ?, ?, ?, ?, 0)"
+INSERT_INPUT_TAG = "INSERT INTO input_tags VALUES (?, ?, ?)"
+INSERT_METRIC = (
+    "INSERT OR IGNORE INTO metrics (key, value, timestamp, step, is_nan, run_uuid) VALUES (?, ?, ?, ?, ?, ?)"
+)
+INSERT_LATEST_METRIC = """
+INSERT INTO latest_metrics (key, value, timestamp, step, is_nan, run_uuid) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (key, run_uuid) DO UPDATE
+SET value = excluded.value, timestamp = excluded.timestamp, step = excluded.step, is_nan = excluded.is_nan
+WHERE (excluded.step, excluded.timestamp, excluded.value)
+> (latest_metrics.step, latest_metrics.timestamp, latest_metrics.value)
+"""
+INSERT_PARAM = "INSERT OR IGNORE INTO params (key, value, run_uuid) VALUES (?, ?, ?)"
+INSERT_TAG = "INSERT OR REPLACE INTO tags (key, value, run_uuid) VALUES (?, ?, ?)"
+INSERT_MODEL = """
+INSERT INTO logged_models (model_id, experiment_id, name, artifact_location, creation_timestamp_ms,
+last_updated_timestamp_ms, status, lifecycle_stage, source_run_id) VALUES (?, ?, ?, ?, ?, ?, ?, 'active', ?)
+"""
+FINISH_MODEL = "UPDATE logged_models SET status = ?, last_updated_timestamp_ms = ? WHERE model_id = ?"
+END_RUN = "UPDATE runs SET status = ?, end_time = ? WHERE run_uuid = ?"
+
+
+class CreatedItem(NamedTuple):
+    """A new run or model: its id, and the address of its files."""
+
+    item_id: str
+    address: str
+
+
+@dataclass
+class RunValues:
+    """Values of a run that are to be written.
+
+    Attributes
+    ----------
+    metrics : list of (str, float, int, int)
+    params, tags : dict of str to str
+    """
+
+    metrics: list[MetricValue] = field(default_factory=list)
+    params: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+
+
+class DatasetInput(NamedTuple):
+    """The dataset of a run, in MLflow's columns."""
+
+    name: str
+    digest: str
+    source_type: str
+    source: str
+    profile: str
+
+
+class StoreWriter(ABC):
+    """Writes the rows of experiments, runs and models into a store. Existing metrics and params do not change."""
+
+    @abstractmethod
+    def create_experiment(self, name: str, address: str | None) -> None:
+        """Add an experiment if there is none of this name; None leaves the address of its files to the server."""
+
+    @abstractmethod
+    def tag_experiment(self, experiment_id: str, key: str, value: str) -> None:
+        """Set a tag of an experiment."""
+
+    @abstractmethod
+    def create_run(self, experiment_id: str, name: str, tags: Mapping[str, str]) -> CreatedItem:
+        """Add a run that is RUNNING."""
+
+    @abstractmethod
+    def add_dataset(self, run_id: str, dataset: DatasetInput) -> None:
+        """Note the dataset of a run, which the runs of an experiment share."""
+
+    @abstractmethod
+    def add_values(self, run_id: str, values: RunValues) -> None:
+        """Add metrics, params and tags, truncated to the lengths that MLflow stores without a warning."""
+
+    @abstractmethod
+    def create_model(self, experiment_id: str, name: str, run_id: str) -> CreatedItem:
+        """Add a model whose files are still missing."""
+
+    @abstractmethod
+    def finish_model(self, model_id: str, run_id: str = "") -> None:
+        """Note that the files of a model are complete, and that it is the output of a run, if one is named."""
+
+    @abstractmethod
+    def end_run(self, run_id: str, status: str, milliseconds: int | None = None) -> None:
+        """Set the final status of a run, and its end, by default now."""
+
+
+class ClientWriter(StoreWriter):
+    """Writes by MLflow's client, whose calls have a time limit.
+
+    Parameters
+    ----------
+    client : LimitedCalls
+    """
+
+    def __init__(self, client: LimitedCalls) -> None:
+        self._client = client
+
+    def create_experiment(self, name: str, address: str | None) -> None:
+        """Add an experiment if there is none of this name."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self._client.create_experiment(name, artifact_location=address)
+        except MlflowException:  # another process may have created it in the meantime
+            if self._client.get_experiment_by_name(name) is None:
+                raise
+
+    def tag_experiment(self, experiment_id: str, key: str, value: str) -> None:
+        """Set a tag of an experiment."""
+        set_tag = partial(self._client.set_experiment_tag, experiment_id, key, value)
+        _try_twice(set_tag)
+
+    def create_run(self, experiment_id: str, name: str, tags: Mapping[str, str]) -> CreatedItem:
+        """Add a run that is RUNNING."""
+        info = self._client.create_run(experiment_id, run_name=name, tags=cut_tags(tags)).info
+        return CreatedItem(str(info.run_id), str(info.artifact_uri))
+
+    def add_dataset(self, run_id: str, dataset: DatasetInput) -> None:
+        """Note the dataset of a run."""
+        from mlflow.entities import Dataset, InputTag
+        from mlflow.entities import DatasetInput as MLflowInput
+
+        inputs = [MLflowInput(Dataset(**dataset._asdict()), [InputTag(*CONTEXT_TAG)])]
+        _try_twice(partial(self._client.log_inputs, run_id, inputs))
+
+    def add_values(self, run_id: str, values: RunValues) -> None:
+        """Add values in batches."""
+        from mlflow.entities import Metric, Param, RunTag
+
+        metrics = [Metric(*value) for value in values.metrics]
+        params = [Param(key, value[:MAX_PARAM_LETTERS]) for key, value in values.params.items()]
+        tags = [RunTag(key, value) for key, value in cut_tags(values.tags).items()]
+        # Params and tags are part of the first batch; without metrics, they form a batch of their own.
+        for start in range(0, max(len(metrics), 1), MAX_METRICS_PER_BATCH):
+            batch = metrics[start : start + MAX_METRICS_PER_BATCH]
+            if batch or params or tags:
+                self._client.log_batch(run_id, metrics=batch, params=params, tags=tags)
+            params = []
+            tags = []
+
+    def create_model(self, experiment_id: str, name: str, run_id: str) -> CreatedItem:
+        """Add a model whose files are still missing."""
+        logged = self._client.create_logged_model(experiment_id, name=name, source_run_id=run_id)
+        return CreatedItem(str(logged.model_id), str(logged.artifact_location))
+
+    def finish_model(self, model_id: str, run_id: str = "") -> None:
+        """Note that the files of a model are complete."""
+        from mlflow.entities import LoggedModelOutput, LoggedModelStatus
+
+        self._client.finalize_logged_model(model_id, LoggedModelStatus.READY)
+        if run_id:
+            self._client.log_outputs(run_id, [LoggedModelOutput(model_id, step=0)])
+
+    def end_run(self, run_id: str, status: str, milliseconds: int | None = None) -> None:
+        """Set the final status of a run."""
+        self._client.set_terminated(run_id, status, milliseconds)
+
+
+class FileWriter(StoreWriter):
+    """Writes into a SQLite file, each call in a transaction with a time limit.
+
+    Parameters
+    ----------
+    calls : LimitedCalls
+    database : DatabaseFile
+    """
+
+    def __init__(self, calls: LimitedCalls, database: DatabaseFile) -> None:
+        self._calls = calls
+        self._database = database
+
+    def create_experiment(self, name: str, address: str | None) -> None:
+        """Add an experiment if there is none of this name."""
+        now = _now()
+        self._write(lambda database: database.execute(INSERT_EXPERIMENT, (name, address, now, now)))
+
+    def tag_experiment(self, experiment_id: str, key: str, value: str) -> None:
+        """Set a tag of an experiment."""
+        row = (key, value, int(experiment_id))
+        self._write(lambda database: database.execute(INSERT_EXPERIMENT_TAG, row))
+
+    def create_run(self, experiment_id: str, name: str, tags: Mapping[str, str]) -> CreatedItem:
+        """Add a run that is RUNNING."""
+        run_id = uuid4().hex
+        tags = {**cut_tags(tags), NAME_TAG: name}
+        user = tags.get(USER_TAG, "unknown")
+
+        def insert(database: sqlite3.Connection) -> str:
+            address = f"{_find_location(database, experiment_id)}/{run_id}/{FILES_FOLDER}"
+            database.execute(INSERT_RUN, (run_id, name, user, _now(), address, int(experiment_id)))
+            database.executemany(INSERT_TAG, _list_rows(tags, run_id))
+            return address
+
+        return CreatedItem(run_id, self._write(insert))
+
+    def add_dataset(self, run_id: str, dataset: DatasetInput) -> None:
+        """Note the dataset of a run."""
+        input_id = uuid4().hex
+
+        def insert(database: sqlite3.Connection) -> None:
+            _require_active(database, run_id)
+            database.execute(INSERT_DATASET, (uuid4().hex, run_id, *dataset))
+            (dataset_id,) = database.execute(FIND_DATASET, (run_id, dataset.name, dataset.digest)).fetchone()
+            database.execute(INSERT_INPUT, (input_id, "DATASET", dataset_id, "RUN", run_id))
+            database.execute(INSERT_INPUT_TAG, (input_id, *CONTEXT_TAG))
+
+        self._write(insert)
+
+    def add_values(self, run_id: str, values: RunValues) -> None:
+        """Add values."""
+        metrics = list(_list_metric_rows(values, run_id))
+        params = {key: value[:MAX_PARAM_LETTERS] for key, value in values.params.items()}
+
+        def insert(database: sqlite3.Connection) -> None:
+            _require_active(database, run_id)
+            database.executemany(INSERT_PARAM, _list_rows(params, run_id))
+            database.executemany(INSERT_METRIC, metrics)
+            database.executemany(INSERT_LATEST_METRIC, metrics)
+            database.executemany(INSERT_TAG, _list_rows(cut_tags(values.tags), run_id))
+
+        if values != RunValues():
+            self._write(insert)
+
+    def create_model(self, experiment_id: str, name: str, run_id: str) -> CreatedItem:
+        """Add a model whose files are still missing."""
+        model_id = f"m-{uuid4().hex}"
+        now = _now()
+
+        def insert(database: sqlite3.Connection) -> str:
+            address = f"{_find_location(database, experiment_id)}/{MODELS_FOLDER}/{model_id}/{FILES_FOLDER}"
+            row = (model_id, int(experiment_id), name, address, now, now, PENDING, run_id)
+            database.execute(INSERT_MODEL, row)
+            return address
+
+        return CreatedItem(model_id, self._write(insert))
+
+    def finish_model(self, model_id: str, run_id: str = "") -> None:
+        """Note that the files of a model are complete."""
+
+        def update(database: sqlite3.Connection) -> None:
+            database.execute(FINISH_MODEL, (READY, _now(), model_id))
+            if run_id:
+                _require_active(database, run_id)
+                database.execute(INSERT_INPUT, (uuid4().hex, "RUN_OUTPUT", run_id, "MODEL_OUTPUT", model_id))
+
+        self._write(update)
+
+    def end_run(self, run_id: str, status: str, milliseconds: int | None = None) -> None:
+        """Set the final status of a run."""
+
+        def update(database: sqlite3.Connection) -> None:
+            _require_active(database, run_id)
+            database.execute(END_RUN, (status, milliseconds or _now(), run_id))
+
+        self._write(update)
+
+    def _write(self, change: Callable[[sqlite3.Connection], Any]) -> Any:
+        return self._calls.call(self._change, change)
+
+    def _change(self, change: Callable[[sqlite3.Connection], Any]) -> Any:
+        with self._database.write() as database:
+            return change(database)
+
+
+def _try_twice(write: Callable[[], Any]) -> None:
+    """Call a function again if it fails, because another process inserted the same row, which is now found."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        write()
+    except MlflowException:
+        write()
+
+
+def cut_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return tags with values truncated to the length that MLflow stores."""
+    return {key: value[:MAX_TAG_LETTERS] for key, value in tags.items()}
+
+
+def _now() -> int:
+    """Milliseconds since 1970."""
+    return int(time.time() * 1000)
+
+
+def _list_rows(values: Mapping[str, str], run_id: str) -> list[tuple[str, str, str]]:
+    return [(key, value, run_id) for key, value in values.items()]
+
+
+def _list_metric_rows(values: RunValues, run_id: str) -> Iterator[tuple[str, float, int, int, bool, str]]:
+    """Yield the rows of metrics; MLflow stores 0 where a value is not a number."""
+    for name, value, milliseconds, step in values.metrics:
+        is_nan = math.isnan(value)
+        yield name, 0.0 if is_nan else value, milliseconds, step, is_nan, run_id
+
+
+def _find_location(database: sqlite3.Connection, experiment_id: str) -> str:
+    """Return the address of an experiment's files."""
+    query = "SELECT artifact_location FROM experiments WHERE experiment_id = ? AND lifecycle_stage = 'active'"
+    found = database.execute(query, (int(experiment_id),)).fetchone()
+    if found is None:
+        raise UserError(f"the experiment {experiment_id} was deleted from the store in the meantime; restore it.")
+    return str(found[0])
+
+
+def _require_active(database: sqlite3.Connection, run_id: str) -> None:
+    query = "SELECT 1 FROM runs WHERE run_uuid = ? AND lifecycle_stage = 'active'"
+    if database.execute(query, (run_id,)).fetchone() is None:
+        raise UserError(f"the run {run_id} was deleted from the store in the meantime; repeat the command.")

@@ -1,0 +1,141 @@
+"""The rows of runs and models, compared with those that MLflow's client writes."""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
+from bakeoff.pipeline.tracking.sqlite_file import create_sqlite, sqlite_uri
+from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.store_writer import ClientWriter, DatasetInput, FileWriter, RunValues, StoreWriter
+
+DATASET = DatasetInput("iris", "1234", "local", '{"uri": "scikit-learn: iris"}', '{"num_rows": 150}')
+VALUES = RunValues(
+    metrics=[
+        ("score", 0.5, 1000, 0),
+        ("score", 0.25, 900, 1),
+        ("score", 0.75, 2000, 0),
+        ("score", 0.5, 1000, 0),
+        ("loss", math.nan, 1000, 0),
+        *((f"fold/{number}", number / 7, 1000, number) for number in range(1000)),
+    ],
+    params={"learner": "knn", "long": "x" * 9000},
+    tags={"sweep": "first", "mlflow.note.content": "y" * 9000, "ä": "ü\n"},
+)
+IDS = re.compile(r"(m-)?[0-9a-f]{32}")
+TIMES = re.compile(r"time|_ms$")
+
+
+def write_everything(writer: StoreWriter) -> None:
+    """Write an experiment with runs that share a dataset and end in each way, and models."""
+    writer.create_experiment("other", "file:///elsewhere/other")
+    writer.create_experiment("other", "file:///elsewhere/again")
+    writer.tag_experiment("0", "key", "first")
+    writer.tag_experiment("0", "key", "second")
+    for status in ("FINISHED", "FAILED", "KILLED"):
+        run_id, _ = writer.create_run("0", f"a {status} run", {"mlflow.user": "me", "long": "z" * 9000})
+        writer.add_dataset(run_id, DATASET)
+        writer.add_values(run_id, VALUES)
+        writer.add_values(run_id, RunValues(tags={"sweep": "second"}, metrics=[("score", 1.0, 3000, 0)]))
+        writer.add_values(run_id, RunValues())
+        model_id, _ = writer.create_model("0", "model", run_id)
+        writer.finish_model(model_id, run_id)
+        writer.finish_model(writer.create_model("0", "named", run_id)[0])
+        writer.create_model("0", "unfinished", run_id)
+        writer.end_run(run_id, status, 1234567)
+    writer.create_run("0", "an open run", {})
+
+
+def read_tables(path: Path) -> dict[str, list[Any]]:
+    """Return all rows, with placeholders for random ids and for times that are now."""
+    with closing(sqlite3.connect(path)) as database:
+        database.row_factory = sqlite3.Row
+        names = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: [hide(row) for row in database.execute(f"SELECT * FROM {name}")] for name in names}
+
+
+def hide(row: sqlite3.Row) -> list[str]:
+    """Return the values of a row as texts, without those that differ by chance."""
+    values = []
+    for key in row.keys():  # noqa: SIM118  # the iterator yields values
+        is_now = TIMES.search(key) and isinstance(row[key], int) and row[key] > 10**12
+        values.append("now" if is_now else IDS.sub("id", repr(row[key])))
+    return values
+
+
+def test_both_writers_write_the_same_rows_of_all_tables(tmp_path: Path) -> None:
+    written = []
+    for make in (lambda calls: FileWriter(calls, calls.database), ClientWriter):
+        path = tmp_path / "mlflow.db"
+        create_sqlite(path)
+        calls = LimitedCalls(sqlite_uri(path))
+        calls.connect()
+        write_everything(make(calls))
+        calls.disconnect()
+        written.append(read_tables(path))
+        path.unlink()
+    ours, theirs = written
+    assert ours.keys() == theirs.keys()
+    for name, rows in theirs.items():
+        assert sorted(ours[name]) == sorted(rows), name
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Return an empty store."""
+    return open_store(str(tmp_path / "mlflow.db"), "bakeoff")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda writer, run_id: writer.add_dataset(run_id, DATASET),
+        lambda writer, run_id: writer.add_values(run_id, VALUES),
+        lambda writer, run_id: writer.end_run(run_id, "FINISHED"),
+    ],
+)
+def test_a_run_that_was_deleted_is_not_written(store: Store, write: Callable[[StoreWriter, str], None]) -> None:
+    run_id, _ = store.writer.create_run(store.experiment_id, "run", {})
+    store.client.delete_run(run_id)
+    with pytest.raises(UserError, match=f"the run {run_id} was deleted"):
+        write(store.writer, run_id)
+    assert store.client.get_run(run_id).data.metrics == {}
+
+
+def test_a_write_that_fails_changes_nothing(store: Store) -> None:
+    run_id, _ = store.writer.create_run(store.experiment_id, "run", {})
+    values = RunValues(metrics=[("score", 0.5, 1000, 0)], tags={"key": None})  # type: ignore[dict-item]
+    with pytest.raises(TypeError):
+        store.writer.add_values(run_id, values)
+    assert store.client.get_run(run_id).data.metrics == {}
+
+
+def test_a_store_of_another_version_of_mlflow_is_written_by_its_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bakeoff.pipeline.tracking.mlflow_tables.KNOWN_TABLES", {})
+    store = open_store(str(tmp_path / "mlflow.db"), "bakeoff")
+    assert isinstance(store.writer, ClientWriter)
+    run_id, _ = store.writer.create_run(store.experiment_id, "run", {})
+    store.writer.add_values(run_id, VALUES)
+    assert store.client.get_run(run_id).data.metrics["score"] == 0.25
+
+
+def test_two_writers_share_a_dataset_and_an_experiment(store: Store) -> None:
+    stores = [open_store(store.uri, "shared") for _ in range(2)]
+    assert len({each.experiment_id for each in stores}) == 1
+    for each in stores:
+        run_id, _ = each.writer.create_run(each.experiment_id, "run", {})
+        each.writer.add_dataset(run_id, DATASET)
+        inputs: Any = each.client.get_run(run_id).inputs
+        (found,) = inputs.dataset_inputs
+        assert (found.dataset.digest, found.tags[0].value) == ("1234", "evaluation")
