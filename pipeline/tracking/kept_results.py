@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -23,12 +22,11 @@ from bakeoff.pipeline.model.pyfunc import MLMODEL_FILE
 from bakeoff.pipeline.tracking.history import FINISHED
 from bakeoff.pipeline.tracking.models import ModelPlace, add_run_model, save_model, write_record
 from bakeoff.pipeline.tracking.run_content import RunResults, run_folder
+from bakeoff.pipeline.tracking.sqlite_file import find_cache
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.store_writer import RunValues
 
-CACHE_VARIABLE = "XDG_CACHE_HOME"
-DEFAULT_CACHE = "~/.cache"
-FOLDER = "bakeoff/unstored"
+FOLDER = "unstored"
 OWNER_FOLDER = 0o700
 DIGEST_BYTES = 8
 RUN_FILE = "run.json"
@@ -68,8 +66,7 @@ def find_kept_folder(uri: str, tags: Mapping[str, str]) -> Path:
         The tags of the run, with the hash of its job.
     """
     store = hashlib.blake2b(uri.encode(), digest_size=DIGEST_BYTES).hexdigest()
-    cache = Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser()
-    return cache / FOLDER / store / tags[HASH_TAG]
+    return find_cache() / FOLDER / store / tags[HASH_TAG]
 
 
 def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:

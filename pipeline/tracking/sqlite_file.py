@@ -10,10 +10,13 @@ written or deleted, and nothing outside the folder of the store is touched.
 
 import os
 import shlex
+import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
+from importlib.metadata import version
 from multiprocessing import parent_process
 from os.path import exists
 from pathlib import Path
@@ -23,10 +26,12 @@ from urllib.parse import quote, unquote, urlsplit
 from urllib.request import url2pathname
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tables.output_file import replace_whole
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.text.wording import show_in_line
 from bakeoff.pipeline.tracking.mlflow_tables import (
     ADDRESS_COLUMNS,
+    ARTIFACTS_FOLDER,
     LOCAL_FOLDERS,
     STORE_TABLES,
     TABLE_WITH_TRIGGERS,
@@ -201,6 +206,11 @@ ESCAPED_ROOT = "%2F"
 """The beginning of an absolute path with escapes."""
 SUFFIXES = ("", "-shm", "-wal", "-journal")
 """The files of a database."""
+CACHE_VARIABLE = "XDG_CACHE_HOME"
+DEFAULT_CACHE = "~/.cache"
+RENEW_DEFAULT_EXPERIMENT = """
+UPDATE experiments SET artifact_location = :address, creation_time = :now, last_update_time = :now
+"""
 LOCAL_SCHEMES = ("", "file", "models", "runs", "mlflow-artifacts")
 """Schemes of addresses of local folders or items in the store itself, none of which needs a host."""
 
@@ -277,6 +287,36 @@ def create_whole(path: Path, write_tables: Callable[[Path], None]) -> bool:
     return True
 
 
+def find_cache() -> Path:
+    """Return bakeoff's folder in the cache of the user."""
+    return Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser() / "bakeoff"
+
+
+def write_empty_store(draft: Path, folder: Path) -> None:
+    """Write the database of a store without runs, which will be moved into a folder.
+
+    MLflow creates its tables in a hundred steps, so an empty store of its version is kept in the cache, and copied.
+
+    Parameters
+    ----------
+    draft, folder : Path
+    """
+    kept = find_cache() / f"mlflow-{version('mlflow')}.db"
+    with suppress(OSError, sqlite3.Error):
+        shutil.copyfile(kept, draft)
+        with closing(sqlite3.connect(draft)) as database, database:
+            if has_known_tables(database):
+                address = (folder / ARTIFACTS_FOLDER / "0").as_uri()
+                database.execute(RENEW_DEFAULT_EXPERIMENT, {"address": address, "now": int(time.time() * 1000)})
+                return
+    draft.unlink(missing_ok=True)
+    create_tables(sqlite_uri(draft), folder)
+    with suppress(OSError):  # the cache may be full, or that of another user
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with replace_whole(kept) as temporary:
+            shutil.copyfile(draft, temporary)
+
+
 def create_sqlite(path: Path) -> bool:
     """Create the database of a store if it does not exist, and return whether this process did so.
 
@@ -286,7 +326,7 @@ def create_sqlite(path: Path) -> bool:
         The folder or the file cannot be written, or the file is not a SQLite database.
     """
     try:
-        if create_whole(path, lambda draft: create_tables(sqlite_uri(draft), path.parent)):
+        if create_whole(path, lambda draft: write_empty_store(draft, path.parent)):
             return True
     except (OSError, sqlite3.Error) as error:
         raise UserError(
