@@ -11,6 +11,7 @@ import re
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -135,9 +136,15 @@ class StoredExperiment(NamedTuple):
     lifecycle_stage: str
 
 
+@cache
+def find_mlflow_version() -> str:
+    """Return the version of the installed MLflow, without importing it."""
+    return version("mlflow")
+
+
 def has_known_tables(database: sqlite3.Connection) -> bool:
     """Whether the tables of a SQLite file are those of the installed version of MLflow, and known here."""
-    minor_version = version("mlflow").rpartition(".")[0]
+    minor_version = find_mlflow_version().rpartition(".")[0]
     with suppress(sqlite3.OperationalError):  # another program's file
         return database.execute(READ_SCHEMA).fetchall() == [KNOWN_TABLES.get(minor_version)]
     return False

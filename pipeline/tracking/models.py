@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache, partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from bakeoff.pipeline.model.allowed_types import UntrustedType, list_own_package
 from bakeoff.pipeline.model.estimator_file import CODE_FOLDER, MODEL_FILE_NAME, write_own_code
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE, MLMODEL_FILE, PREDICTION, list_outputs
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, format_record
+from bakeoff.pipeline.tracking.mlflow_tables import find_mlflow_version
 from bakeoff.pipeline.tracking.names import ModelName, RegisteredVersion, register_version
 from bakeoff.pipeline.tracking.provenance import pin_versions
 from bakeoff.pipeline.tracking.removal import delete_model
@@ -104,7 +104,7 @@ def save_model(
             "dataset_digest": training.dataset_digest,
             "columns": ", ".join(training.features),
         },
-        "mlflow_version": version("mlflow"),
+        "mlflow_version": find_mlflow_version(),
         "model_size_bytes": len(dumped),
         "prompts": None,
         "signature": {"inputs": None, "outputs": describe_outputs(estimator, training.task), "params": None},

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import cache
-from importlib.metadata import version
 from multiprocessing import parent_process
 from os.path import exists
 from pathlib import Path
@@ -37,6 +36,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     TABLE_WITH_TRIGGERS,
     TRACE_ADDRESSES,
     create_tables,
+    find_mlflow_version,
     has_known_tables,
     list_expected_tables,
 )
@@ -301,7 +301,7 @@ def write_empty_store(draft: Path, folder: Path) -> None:
     ----------
     draft, folder : Path
     """
-    kept = find_cache() / f"mlflow-{version('mlflow')}.db"
+    kept = find_cache() / f"mlflow-{find_mlflow_version()}.db"
     with suppress(OSError, sqlite3.Error):
         shutil.copyfile(kept, draft)
         with closing(sqlite3.connect(draft)) as database, database:
