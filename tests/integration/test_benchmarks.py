@@ -33,7 +33,19 @@ def run(script: str, *words: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    ["effects", "learners", "tuning", "scale", "sweep", "stores", "many_runs", "weka", "nominal_columns", "repeats"],
+    [
+        "effects",
+        "learners",
+        "tuning",
+        "scale",
+        "sweep",
+        "startup",
+        "stores",
+        "many_runs",
+        "weka",
+        "nominal_columns",
+        "repeats",
+    ],
 )
 def test_a_benchmark_says_what_it_measures(name: str) -> None:
     assert "usage:" in run(f"{name}.py", "--help")
