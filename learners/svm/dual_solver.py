@@ -94,25 +94,25 @@ def run_smo(
     step = 0
     for step in range(max_steps + 1):
         i, j, group = pairs.select_first_order()
-        if step == max_steps or pairs.measure_violation(i, j) <= tol:
+        if step == max_steps or pairs.falling.item(j) - pairs.rising.item(i) <= tol:
             break
         if selection is not None:
             j = selection.choose_partner(i, pairs.rising.item(i), pairs.falling, group)
         pairs.optimize_pair(i, j)
     point.beta[:] = pairs.values
-    point.gradient[:] = pairs.gradient
+    for gradient in (pairs.rising, pairs.falling):
+        np.copyto(point.gradient, gradient, where=np.isfinite(gradient))
     return step
 
 
 @final
 class _PairOptimizer:
-    """The state of SMO: β, the gradient, and the gradient over I_up and over I_low."""
+    """The state of SMO: β, and the gradient over I_up and over I_low."""
 
     def __init__(self, K: np.ndarray, box: BoxConstraints, point: DualPoint) -> None:
         diagonal = K.diagonal()
         self.K = K
         self.min_curvature = max(MIN_CURVATURE_RATIO * float(np.abs(diagonal).max()), MIN_CURVATURE)
-        self.gradient = point.gradient.copy()  # (n,)
         # Rows outside I_up and I_low are marked by infinity, which finite changes do not affect.
         self.rising = np.where(point.beta < box.high, point.gradient, np.inf)  # (n,)
         self.falling = np.where(point.beta > box.low, point.gradient, -np.inf)  # (n,)
@@ -134,40 +134,40 @@ class _PairOptimizer:
         j = group.start + int(self.falling[group].argmax())
         return i, j, group
 
-    def measure_violation(self, i: int, j: int) -> float:
-        """Return gradient_j - gradient_i: m(α) - M(α) for the maximal violating pair, b_ij for any other."""
-        return self.falling.item(j) - self.rising.item(i)
-
     def optimize_pair(self, i: int, j: int) -> None:
         """Raise β_i and lower β_j to the minimum along this direction, or to the first bound on the way."""
+        values = self.values
+        rising = self.rising
+        falling = self.falling
         # Newton step along the direction, clipped to the box (Platt).
         K_i = self.K[i]
         curvature = self._diagonal[i] + self._diagonal[j] - 2.0 * K_i.item(j)  # a_ij
-        newton_length = self.measure_violation(i, j) / max(curvature, self.min_curvature)
-        room_above = self._high[i] - self.values[i]
-        room_below = self.values[j] - self._low[j]
+        newton_length = (falling.item(j) - rising.item(i)) / max(curvature, self.min_curvature)
+        room_above = self._high[i] - values[i]
+        room_below = values[j] - self._low[j]
         length = min(newton_length, room_above, room_below)
 
         # The gradient is Kβ - p, so it changes by a multiple of the difference between two rows of K.
         unit_change = self._unit_change
         np.subtract(K_i, self.K[j], unit_change)
-        for kept in (self.gradient, self.rising, self.falling):
-            daxpy(unit_change, kept, a=length)  # kept += length * unit_change
+        # Names of arguments would cost as much time as the sums.
+        for kept in (rising, falling):
+            daxpy(unit_change, kept, len(values), length)  # kept += length * unit_change
         # β_i is now above its lower bound and β_j below its upper one: i enters I_low, and j enters I_up.
-        self.falling[i] = self.gradient[i]
-        self.rising[j] = self.gradient[j]
+        falling[i] = rising[i]
+        rising[j] = falling[j]
 
         # A β on its bound is set exactly to the bound, because later comparisons test for equality.
         if length == room_above:
-            self.values[i] = self._high[i]
-            self.rising[i] = np.inf
+            values[i] = self._high[i]
+            rising[i] = np.inf
         else:
-            self.values[i] += length
+            values[i] += length
         if length == room_below:
-            self.values[j] = self._low[j]
-            self.falling[j] = -np.inf
+            values[j] = self._low[j]
+            falling[j] = -np.inf
         else:
-            self.values[j] -= length
+            values[j] -= length
 
     def _measure_group(self, group: slice) -> float:
         """Return m(α) - M(α) over the rows of one group."""

@@ -179,8 +179,8 @@ def _fit_hyperplane(
     """Find the hyperplane of one problem, given C of each row."""
     n = problem.rows.size
     # If a problem contains all rows in order, it uses the whole Gram matrix without a copy.
-    is_in_order = bool((np.diff(problem.rows) == 1).all())
-    gram = space.gram if n == space.gram.diagonal.size and is_in_order else space.gram.restrict_to(problem.rows)
+    is_whole = n == space.gram.diagonal.size and bool((np.diff(problem.rows) == 1).all())
+    gram = space.gram if is_whole else space.gram.restrict_to(problem.rows)
     primal_rows = _take_primal_rows(space, C, problem)
     max_steps = max(MIN_STEP_LIMIT, STEPS_PER_ROW * n) if max_iter == -1 else max_iter
     if np.isinf(C).any():
