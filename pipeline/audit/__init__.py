@@ -4,18 +4,22 @@ Its checks lead to a refusal before the first fit, a warning, or an internal err
 duplicate rows, and `columns` examines columns that reveal the target.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.audit.columns import find_identifiers, find_row_order, find_suspect_columns
 from bakeoff.pipeline.audit.parts import count_copies, count_divided_groups, find_shared_rows
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.experiment import Experiment, FoldResult
-from bakeoff.pipeline.experiment.stage_log import find_leaks
 from bakeoff.pipeline.stages.dataset.table import DATE
-from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import count_nouns
+
+if TYPE_CHECKING:  # an inspection examines columns without scikit-learn, which the loop over folds loads
+    from bakeoff.pipeline.experiment import Experiment, FoldResult
+    from bakeoff.pipeline.stages.splitting import Splits
 
 REFUSE = "refuse"
 WARN = "warn"
@@ -126,6 +130,8 @@ class Audit:
         ------
         LeakError
         """
+        from bakeoff.pipeline.experiment.stage_log import find_leaks
+
         for stage, count in find_leaks(fold.seen).items():
             raise LeakError(
                 f"fold {fold.number}: {stage} has used {count} of the {len(fold.split.test)} test rows, so the "

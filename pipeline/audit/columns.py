@@ -5,17 +5,21 @@ good measurement may separate classes without error. Small tables, in which a co
 examined, and large tables are sampled.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics.cluster import contingency_matrix
 
 from bakeoff.pipeline.audit.parts import find_divided_values
 from bakeoff.pipeline.stages.dataset import Column, Dataset
-from bakeoff.pipeline.stages.splitting import Splits
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.stages.splitting import Splits
 
 MIN_MINORITY_ROWS = 10
 """If fewer rows are outside the largest class, a column may separate the classes by chance: one of 50 noise columns
@@ -54,10 +58,10 @@ def find_telling_classes(X: pd.DataFrame, y: np.ndarray) -> list[str]:
     found = []
     for name, column in X.items():
         if isinstance(column.dtype, pd.CategoricalDtype):
-            separates = _separates_by_value(contingency_matrix(column.cat.codes, y))
+            separates = _separates_by_value(count_pairs(column.cat.codes, y))
         else:
             # The values are in order, and a missing cell is the last one.
-            separates = _count_errors_of_ranges(contingency_matrix(column, y)) <= MAX_ERROR_FRACTION * n_minority
+            separates = _count_errors_of_ranges(count_pairs(column, y)) <= MAX_ERROR_FRACTION * n_minority
         if separates:
             found.append(str(name))
     return found
@@ -124,6 +128,13 @@ def _count_errors_of_ranges(counts: np.ndarray) -> float:
     majority = counts.argmax(axis=1)  # (v,)
     n_excess_changes = max(0, int((majority[1:] != majority[:-1]).sum()) - (counts.shape[1] - 1))
     return float(counts.sum() - counts.max(axis=1).sum() + n_excess_changes / 2)
+
+
+def count_pairs(values: np.ndarray | pd.Series, y: np.ndarray) -> np.ndarray:
+    """Return the number of rows of each value, in ascending order, and each class, which all occur; shape (v, c)."""
+    codes = np.unique(values, return_inverse=True)[1]  # (n,)
+    shape = codes.max() + 1, y.max() + 1
+    return np.bincount(codes * shape[1] + y, minlength=math.prod(shape)).reshape(shape)
 
 
 def _separates_by_value(counts: np.ndarray) -> bool:

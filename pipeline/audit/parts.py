@@ -1,11 +1,15 @@
 """Rows and groups that are in more than one part of a split."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.stages.splitting import Split, Splits
+if TYPE_CHECKING:
+    from bakeoff.pipeline.stages.dataset import Dataset
+    from bakeoff.pipeline.stages.splitting import Split, Splits
 
 
 def list_fitted_rows(split: Split) -> np.ndarray:

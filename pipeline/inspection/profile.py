@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics.cluster import contingency_matrix
 
+from bakeoff.pipeline.audit.columns import count_pairs
 from bakeoff.pipeline.stages.dataset import Column
 
 MAX_BARS = 12
@@ -252,6 +252,6 @@ def _sum_squares(groups: np.ndarray, y: np.ndarray) -> float:
     if y.dtype.kind == "f":
         means = np.bincount(groups, weights=y) / sizes  # (g,)
         return float(((y - means[groups]) ** 2).sum())
-    counts = contingency_matrix(groups, pd.factorize(y)[0])  # (g, c)
+    counts = count_pairs(groups, pd.factorize(y)[0])  # (g, c)
     # Half the sum over indicators: one minus the squared fractions of the classes.
     return float((sizes - (counts**2).sum(axis=1) / sizes).sum())

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
-from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.tracking.store import Store
-
 if TYPE_CHECKING:
+    from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
+    from bakeoff.pipeline.stages.splitting import Splits
     from bakeoff.pipeline.tracking.run import MLflowTracker
+    from bakeoff.pipeline.tracking.store import Store
 
 
 @dataclass(frozen=True)

@@ -120,15 +120,22 @@ LOADED = """
 import contextlib, io, sys
 from bakeoff.pipeline.cli.main import main
 
-for words in (["--help"], ["--cfg", "job"], ["learner=knn", "learner.n_neighbours=3"]):
-    sys.argv = ["bakeoff", *words]
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-        main()
-print(*(name for name in ("mlflow", "numpy", "pandas", "sklearn", "matplotlib") if name in sys.modules))
+def list_loaded(commands):
+    for words in commands:
+        sys.argv = ["bakeoff", *words]
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            main()
+    return [name for name in ("mlflow", "numpy", "pandas", "sklearn", "matplotlib") if name in sys.modules]
+
+light = list_loaded([["--help"], ["--cfg", "job"], ["learner=knn", "learner.n_neighbours=3"]])
+print(light, list_loaded([["inspect", "small.csv", "target=y"]]))
 """
 
 
-def test_help_the_configuration_and_a_misspelled_key_load_no_heavy_package(tmp_path: Path) -> None:
+def test_help_the_configuration_and_a_misspelled_key_load_no_heavy_package_and_an_inspection_few(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "small.csv").write_text("x,y\n1,a\n2,b\n3,a\n")
     ended = subprocess.run([sys.executable, "-c", LOADED], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert ended.stdout.strip() == ""
+    assert ended.stdout.strip() == "[] ['numpy', 'pandas']"
     assert "Did you mean 'n_neighbors'?" in ended.stderr
