@@ -34,15 +34,13 @@ def walk(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     >>> [(name_key(path), value) for path, value in walk({"a": [{"b": 1}]}) if value == 1]
     [('a[0].b', 1)]
     """
-    yield path, node
-    if isinstance(node, Mapping):
-        children = list(node.items())
-    elif isinstance(node, list | tuple):
-        children = list(enumerate(node))
-    else:
-        return
-    for name, child in children:
-        yield from walk(child, (*path, name))
+    waiting = [(path, node)]
+    while waiting:
+        path, node = waiting.pop()
+        yield path, node
+        if isinstance(node, Mapping | list | tuple):
+            children = node.items() if isinstance(node, Mapping) else enumerate(node)
+            waiting += reversed([((*path, name), child) for name, child in children])
 
 
 def name_key(path: Path) -> str:
@@ -161,8 +159,10 @@ def require_names(node: Any, key: str, trust: Sequence[str]) -> None:
     """
     parts_of_sklearn: list[Path] = []
     for path, value in walk(node, (key,) if key else ()):
-        inner = name_key(path)
-        if SCIKIT_LEARN not in trust and path:
+        # Few names can be that of a folder, and each of a thousand jobs has more than a hundred.
+        can_be_cache = path and (path[-1] == PARAMETER_KEY or CACHE_PARAMETER in str(path[-1]))
+        if can_be_cache and SCIKIT_LEARN not in trust:
+            inner = name_key(path)
             is_tried = bool(TRIED_KEYS.intersection(re.findall(r"\w+", inner)))
             is_below_sklearn = any(path[: len(part)] == part for part in parts_of_sklearn)
             _require_no_cache(inner, path[-1], value, is_tried or is_below_sklearn)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,6 +20,8 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.config import engine, settle
 from bakeoff.pipeline.config.compose_job import PRIVATE_MODE, resolve_config
+from bakeoff.pipeline.config.targets import Path as KeyPath
+from bakeoff.pipeline.config.targets import walk
 from bakeoff.pipeline.config.words import SWEEP_KEYS, Invocation, read_duration
 from bakeoff.pipeline.errors import UserError, did_you_mean, is_whole
 from bakeoff.pipeline.sweep.jobs import INVALID, Job, JobOutcome
@@ -150,6 +155,40 @@ LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
 """Another launcher, which runs a batch of jobs and yields their outcomes in order."""
 
 
+NUMBER_WORD = re.compile(r"((?:seed|\+*\w+\.[\w.]+)=)(-?(?:0|[1-9][0-9]*)(\.[0-9]+)?)", re.ASCII)
+"""A word that sets a number, spelled as Hydra reads it; of the keys without a dot, only the seed is no part."""
+PLAIN_REFERENCE = re.compile(r"\$\{[\w.]+\}")
+MARK = 720_436_195_800_000
+"""With the position of a word added, a number that stands for the number of this word in a `Pattern`."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """The resolved configuration of jobs whose words differ only in numbers.
+
+    Attributes
+    ----------
+    packed : bytes
+        The configuration, pickled.
+    choices : dict of str to str
+        The chosen option of each group.
+    places : tuple of (path, int)
+        Where the number of a word occurs, and the position of the word.
+    """
+
+    packed: bytes
+    choices: Choices
+    places: tuple[tuple[KeyPath, int], ...]
+
+    def fill(self, words: Sequence[str]) -> dict[str, Any]:
+        """Return the configuration with the numbers of words."""
+        spec: dict[str, Any] = pickle.loads(self.packed)
+        for path, position in self.places:
+            text = words[position].partition("=")[2]
+            reduce(getitem, path[:-1], spec)[path[-1]] = float(text) if "." in text else int(text)
+        return spec
+
+
 @dataclass
 class Composer:
     """Composes jobs: reads each file once, composes each combination of groups once, and sets the values for each job.
@@ -166,6 +205,7 @@ class Composer:
     master: DictConfig
     _parsed: dict[str, tuple[Override, bool]] = field(default_factory=dict)
     _bases: dict[JobWords, tuple[bytes, Choices]] = field(default_factory=dict)
+    _patterns: dict[JobWords, Pattern | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Hydra would otherwise read the same files again for every job.
@@ -186,6 +226,37 @@ class Composer:
         UserError
             An override is invalid.
         """
+        matches = [NUMBER_WORD.fullmatch(word) for word in words]
+        marked = tuple(
+            f"{match[1]}{MARK + position}{'.0' if match[3] else ''}" if match else words[position]
+            for position, match in enumerate(matches)
+        )
+        if not any(matches):
+            return self._compose(words)
+        if marked not in self._patterns:
+            self._patterns[marked] = self._find_pattern(marked)
+        pattern = self._patterns[marked]
+        return self._compose(words) if pattern is None else (pattern.fill(words), pattern.choices)
+
+    def _find_pattern(self, marked: JobWords) -> Pattern | None:
+        """Return the pattern of words with marks, or None if their numbers may affect more than their own places."""
+        try:
+            spec, choices = self._compose(marked)
+        except Exception:  # the words of a job have their own error
+            return None
+        group_words = tuple(filter(self.chooses_option, marked))
+        base: DictConfig = pickle.loads(self._compose_groups(group_words)[0])
+        unresolved = OmegaConf.to_yaml(base) + "".join(marked)
+        texts = " ".join(value for _, value in walk(spec) if isinstance(value, str))
+        if "${" in PLAIN_REFERENCE.sub("", unresolved) or str(MARK)[:9] in texts:
+            return None
+        marks: dict[float, int] = {MARK + position: position for position in range(len(marked))}
+        numbers = ((path, value) for path, value in walk(spec) if isinstance(value, int | float))
+        places = tuple((path, marks[value]) for path, value in numbers if value in marks)
+        return Pattern(pickle.dumps(spec), choices, places)
+
+    def _compose(self, words: Sequence[str]) -> tuple[dict[str, Any], Choices]:
+        """Return the same as `compose`, by Hydra's own steps."""
         try:
             # Options determine which files are composed, which is slow. Jobs that differ only in values share this
             # step.

@@ -1,0 +1,50 @@
+"""Jobs whose words differ in numbers alone have the configurations that Hydra composes from their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hydra.types import RunMode
+
+from bakeoff.pipeline.config.compose_job import compose_job, own_hydra_state
+from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
+from bakeoff.pipeline.config.settle import settle_config
+from bakeoff.pipeline.config.words import SWEEP_WORD
+from bakeoff.pipeline.sweep.compose import Composer
+from bakeoff.pipeline.sweep.jobs import INVALID
+
+
+@pytest.fixture(scope="module")
+def composer() -> Iterator[Composer]:
+    with own_hydra_state(), open_engine() as engine:
+        master = engine.compose_config(ROOT_NAME, [SWEEP_WORD], RunMode.MULTIRUN, with_log_configuration=True)
+        yield Composer(engine.config_loader, master)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "n_patterns"),
+    [
+        # The seed is referred to by learners, and -0.50 is a float.
+        ([["learner=knn", "seed=4", "learner.n_neighbors=3"], ["learner=knn", "seed=-7", "learner.n_neighbors=9"]], 1),
+        ([["learner=svm", "learner.C=0.5"], ["learner=svm", "learner.C=-0.50"], ["learner=svm", "learner.C=2"]], 2),
+        ([["tuning=default", "tuning.n=2", "+k=3", "learner.max_depth=${k}"]], 1),
+        # A number within a text, and one that another value is chosen by, are composed by Hydra.
+        ([["seed=2", "experiment=none", "tracking.experiment=e${seed}"]], 0),
+        ([["seed=1", "learner=knn", "learner.n_neighbors='${oc.select:a${seed},7}'"]], 0),
+    ],
+)
+def test_numbers_are_set_where_hydra_sets_them(composer: Composer, jobs: list[list[str]], n_patterns: int) -> None:
+    composer._patterns.clear()
+    for words in jobs:
+        found = settle_config(composer.compose(words)[0])
+        with own_hydra_state():
+            expected = compose_job(words).spec
+        assert repr(found) == repr(expected)
+    assert len([pattern for pattern in composer._patterns.values() if pattern is not None]) == n_patterns
+
+
+def test_a_number_of_the_wrong_kind_is_refused_as_hydra_refuses_it(composer: Composer) -> None:
+    for word in ("seed=1", "seed=1.0"):
+        job = composer.compose_job(0, [word], ("seed",))
+    assert (job.state, "could not be converted to Integer" in job.reason) == (INVALID, True)
