@@ -35,16 +35,16 @@ def write(uri: str, runs: int, begin: Barrier, end: Barrier) -> None:
     """Write runs to a store, together with other processes."""
     from bakeoff.learners import KNeighborsClassifier
     from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
-    from bakeoff.pipeline.stages import scoring
     from bakeoff.pipeline.stages.dataset import load_bundled
     from bakeoff.pipeline.stages.pruning import NoPruning
+    from bakeoff.pipeline.stages.scoring.choice import choose_metrics
     from bakeoff.pipeline.stages.splitting import KFold
     from bakeoff.pipeline.stages.tuning import NoTuning
     from bakeoff.pipeline.tracking import RunDescription
     from bakeoff.pipeline.tracking.run import MLflowTracker
 
     dataset, learner = load_bundled("iris"), KNeighborsClassifier()
-    metrics = scoring.choose_metrics(None, dataset.task, learner)
+    metrics = choose_metrics(None, dataset.task, learner)
     experiment = Experiment(dataset, None, learner, NoTuning(), NoPruning(), KFold(), metrics, seed=0)
     folds = list(evaluate_splits(experiment, experiment.make_splits().folds))
     model = fit_final_model(experiment, experiment.make_splits(), folds[-1])

@@ -37,7 +37,7 @@ from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_model
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning
-from bakeoff.pipeline.stages.scoring import choose_metrics
+from bakeoff.pipeline.stages.scoring.choice import choose_metrics
 from bakeoff.pipeline.stages.splitting import KFold, Split
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 from benchmarks.measuring import Task

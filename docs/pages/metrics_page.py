@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from markdown_text import escape_text, format_table, join_parts
 
-from bakeoff.pipeline.cli.listing import LOWER, TASKS
-from bakeoff.pipeline.stages.scoring import COST, COST_SENTENCE, get_task_metrics, is_greater_better, list_scorer_names
+from bakeoff.pipeline.cli.listing import describe_metric
+from bakeoff.pipeline.stages.scoring.names import SENTENCES
+from bakeoff.pipeline.stages.scoring.scorers import list_scorer_names
 
 
 def make_metrics_page() -> str:
@@ -17,22 +18,15 @@ def make_metrics_page() -> str:
             "# metrics",
             "`evaluation.metrics=[NAME,…]` chooses them; the first one is the headline. "
             "[Evaluate, and choose metrics](../../evaluation.md) says how to add your own.",
-            *(part for task in TASKS for part in _iterate_parts(task)),
+            *(part for task in SENTENCES for part in _iterate_parts(task)),
         ]
     )
 
 
 def _iterate_parts(task: str) -> Iterator[str]:
-    known = get_task_metrics(task)
-    sentences = {name: metric.sentence for name, metric in known.items()}
-    if task == TASKS[0]:
-        sentences[COST] = COST_SENTENCE
-    rows = [(f"`{name}`", escape_text(_describe(name, sentence))) for name, sentence in sentences.items()]
-    others = [f"`{name}`" for name in list_scorer_names(task) if name not in known]
+    sentences = SENTENCES[task]
+    rows = [(f"`{name}`", escape_text(describe_metric(name, sentence))) for name, sentence in sentences.items()]
+    others = [f"`{name}`" for name in list_scorer_names(task) if name not in sentences]
     yield f"## Of {task}"
     yield format_table(["name", "description"], rows)
     yield f"Scorers of scikit-learn, of which `neg_NAME` is minus `NAME`: {', '.join(others)}."
-
-
-def _describe(name: str, sentence: str) -> str:
-    return sentence if is_greater_better(name) else f"{sentence} {LOWER}"

@@ -21,6 +21,7 @@ from bakeoff.pipeline.config.options import (
 )
 from bakeoff.pipeline.config.requests import CSV, RUNS, STORED, ListRequest, SchemaRequest, read_request
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.stages.scoring.names import LOWER_IS_BETTER, SENTENCES
 from bakeoff.pipeline.tables.table import align_lines, make_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import format_score
@@ -33,10 +34,8 @@ RUN_COLUMNS = ("run", "name", "status", "started", "metric", "score", "sweep")
 MODEL_COLUMNS = ("model", "version", "alias", "rows", "score of its run", "run")
 RUN_ID_LETTERS = 8
 """The number of characters shown of a run id, which suffice to find the run."""
-TASKS = ("classification", "regression")
 LINE_LETTERS = 110
 INDENT = "  "
-LOWER = "Lower is better."
 
 
 def list_items(words: Sequence[str]) -> int:
@@ -54,7 +53,7 @@ def list_items(words: Sequence[str]) -> int:
             _print_stored(group, request)
             continue
         lines = [line for option in options for line in _iterate_keys(group, option)]
-        print("\n".join(lines or _iterate_group(group)))
+        print("\n".join(lines or _iterate_group(group, is_only=bool(request.groups))))
     return 0
 
 
@@ -69,10 +68,10 @@ def _iterate_keys(group: str, option: str) -> Iterator[str]:
         yield textwrap.indent(file.read_text(encoding="utf-8", errors="replace").rstrip(), INDENT)
 
 
-def _iterate_group(group: str) -> Iterator[str]:
+def _iterate_group(group: str, *, is_only: bool) -> Iterator[str]:
     options, own = read_listing(group)
     if group == METRIC_LIST:
-        yield from iterate_metric_lines()
+        yield from _iterate_metrics(has_scorers=is_only)
     else:
         yield f"{group}="
     rows = [[f"{INDENT}{name}", sentence] for name, sentence in options.items()]
@@ -80,27 +79,28 @@ def _iterate_group(group: str) -> Iterator[str]:
     yield from align_lines(make_table("", ["", ""], rows))
 
 
-def iterate_metric_lines() -> Iterator[str]:
+def _iterate_metrics(*, has_scorers: bool) -> Iterator[str]:
     """Yield the lines of the list: bakeoff's metrics for each task with a sentence, and the names of scikit-learn's."""
-    # scikit-learn takes a second to load, and other lists do not need it.
-    from bakeoff.pipeline.stages import scoring
-
     yield "evaluation.metrics=[...]"
-    for task in TASKS:
-        known = scoring.get_task_metrics(task)
-        sentences = {name: metric.sentence for name, metric in known.items()}
-        if task == TASKS[0]:
-            sentences[scoring.COST] = scoring.COST_SENTENCE
+    for task, sentences in SENTENCES.items():
         yield f"{INDENT}of {task}:"
-        rows = [
-            [f"{INDENT * 2}{name}", sentence if scoring.is_greater_better(name) else f"{sentence} {LOWER}"]
-            for name, sentence in sentences.items()
-        ]
+        rows = [[f"{INDENT * 2}{name}", describe_metric(name, sentence)] for name, sentence in sentences.items()]
         yield from align_lines(make_table(task, ["", ""], rows))
-        others = [name for name in scoring.list_scorer_names(task) if name not in known]
-        yield f"{INDENT}and scikit-learn's scorers, of which neg_NAME is minus NAME:"
-        yield textwrap.indent(textwrap.fill(", ".join(others), LINE_LETTERS), INDENT * 2)
+        if has_scorers:
+            # scikit-learn takes a second to load, and other lists do not need it.
+            from bakeoff.pipeline.stages.scoring.scorers import list_scorer_names
+
+            others = [name for name in list_scorer_names(task) if name not in sentences]
+            yield f"{INDENT}and scikit-learn's scorers, of which neg_NAME is minus NAME:"
+            yield textwrap.indent(textwrap.fill(", ".join(others), LINE_LETTERS), INDENT * 2)
+    if not has_scorers:
+        yield f"{INDENT}and scikit-learn's scorers: `bakeoff list {METRIC_LIST}` shows them"
     yield f"{INDENT}and user-defined ones, by dotted names: docs/evaluation.md"
+
+
+def describe_metric(name: str, sentence: str) -> str:
+    """Return the sentence of a metric, and whether lower is better."""
+    return f"{sentence} Lower is better." if name in LOWER_IS_BETTER else sentence
 
 
 def write_schema(request: SchemaRequest) -> int:

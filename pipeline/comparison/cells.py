@@ -12,7 +12,7 @@ from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, Compar
 from bakeoff.pipeline.comparison.run_facts import RunFacts, group_by, list_ids
 from bakeoff.pipeline.comparison.run_grid import CellKey, RunGrid
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.scoring import describe_definition, is_bounded
+from bakeoff.pipeline.stages.scoring.entries import describe_definition, is_bounded
 from bakeoff.pipeline.text.wording import count_nouns
 from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better, read_metric_entries

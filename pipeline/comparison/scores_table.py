@@ -17,7 +17,8 @@ from bakeoff.pipeline.comparison.compare_runs import ScoredCells, compare_cells
 from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Comparison, Configuration
 from bakeoff.pipeline.comparison.request import PARQUET, CompareRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.scoring import CLASSIFICATION, REGRESSION, is_bounded, is_greater_better
+from bakeoff.pipeline.stages.scoring.entries import is_bounded, is_greater_better
+from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION
 from bakeoff.pipeline.text.wording import count_nouns, join_words, name_first
 from bakeoff.pipeline.tracking.store import tidy_name
 

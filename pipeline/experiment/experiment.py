@@ -18,7 +18,9 @@ from bakeoff.pipeline.stages.balance import Balance, NoBalance
 from bakeoff.pipeline.stages.calibration import Calibration, NoCalibration
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning, Pruning, PruningPath
-from bakeoff.pipeline.stages.scoring import Metric, Predictions, TrainMetrics
+from bakeoff.pipeline.stages.scoring.choice import TrainMetrics
+from bakeoff.pipeline.stages.scoring.metrics import Metric
+from bakeoff.pipeline.stages.scoring.predictions import Predictions
 from bakeoff.pipeline.stages.splitting import DEFAULT_MAX_FOLDS, Split, SplitInput, Splits, Splitter
 from bakeoff.pipeline.stages.target import NoTarget, TransformedTarget
 from bakeoff.pipeline.stages.threshold import ChosenThreshold, GivenThreshold, NoThreshold, TunedThreshold

@@ -14,7 +14,8 @@ from bakeoff.pipeline.experiment.stage_log import RowLog
 from bakeoff.pipeline.stages.balance import BalancedRows
 from bakeoff.pipeline.stages.preprocessing import warn_of_small_branches
 from bakeoff.pipeline.stages.pruning import PruningPath
-from bakeoff.pipeline.stages.scoring import Predictions, compute_score, needs_decision, predict_rows
+from bakeoff.pipeline.stages.scoring.metrics import compute_score, needs_decision
+from bakeoff.pipeline.stages.scoring.predictions import Predictions, predict_rows
 from bakeoff.pipeline.stages.splitting import Split
 from bakeoff.pipeline.stages.target import FittedTarget
 from bakeoff.pipeline.stages.tuning import FitRows, TuningData

@@ -23,7 +23,8 @@ from bakeoff.pipeline.experiment.fitting import (
 from bakeoff.pipeline.experiment.stage_log import RowLog, Stopwatch, unique_messages
 from bakeoff.pipeline.identity.user_modules import get_finder
 from bakeoff.pipeline.stages.pruning import NoPruning
-from bakeoff.pipeline.stages.scoring import Predictions, compute_score, compute_scores
+from bakeoff.pipeline.stages.scoring.metrics import compute_score, compute_scores
+from bakeoff.pipeline.stages.scoring.predictions import Predictions
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bakeoff.pipeline.model.permutation import Score, ScoredPart, permute_columns
 from bakeoff.pipeline.stages.preprocessing.join_steps import NOMINAL, NUMERIC, ORDERED, find_kind
-from bakeoff.pipeline.stages.scoring import (
+from bakeoff.pipeline.stages.scoring.outputs import (
     compute_decision,
     get_classes,
     locate_labels,

@@ -13,7 +13,7 @@ from sklearn.metrics import PredictionErrorDisplay
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.panels import CLASS_COLOURS, MUTED_COLOUR, add_title, make_panels
 from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
-from bakeoff.pipeline.stages.scoring import predict_values
+from bakeoff.pipeline.stages.scoring.outputs import predict_values
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import format_score
 

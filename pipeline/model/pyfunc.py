@@ -20,7 +20,7 @@ from bakeoff.pipeline.model.estimator_file import read_estimator
 from bakeoff.pipeline.model.further_rows import convert_rows
 from bakeoff.pipeline.model.row_report import compare_rows
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, parse_record
-from bakeoff.pipeline.stages.scoring import get_classes, predict_probabilities, predict_values
+from bakeoff.pipeline.stages.scoring.outputs import get_classes, predict_probabilities, predict_values
 from bakeoff.pipeline.text.wording import format_score
 
 PREDICTION = "prediction"

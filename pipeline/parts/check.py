@@ -22,7 +22,7 @@ from bakeoff.pipeline.parts.trial import (
     prepare_trial,
     run_trial,
 )
-from bakeoff.pipeline.stages.scoring import compute_score
+from bakeoff.pipeline.stages.scoring.metrics import compute_score
 from bakeoff.pipeline.sweep.job import JobResult
 from bakeoff.pipeline.text.secrets import describe_error
 from bakeoff.pipeline.text.wording import format_score

@@ -15,7 +15,7 @@ from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.parts.project import PartFile
 from bakeoff.pipeline.replay.differences import compare_models, compare_values, measure_repeat, write_scores
-from bakeoff.pipeline.stages.scoring import SCORING_KEYS
+from bakeoff.pipeline.stages.scoring.choice import SCORING_KEYS
 from bakeoff.pipeline.sweep.job import JobResult, PreparedJob, execute_job, prepare_job
 from bakeoff.pipeline.tracking import NoTracker
 

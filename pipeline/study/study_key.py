@@ -15,12 +15,8 @@ from optuna.distributions import distribution_to_json
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.stages.scoring import (
-    COST,
-    DEFAULTS,
-    is_greater_better,
-    name_entry,
-)
+from bakeoff.pipeline.stages.scoring.entries import is_greater_better, name_entry
+from bakeoff.pipeline.stages.scoring.names import COST, DEFAULTS
 from bakeoff.pipeline.study.space import SearchSpace
 from bakeoff.pipeline.sweep import job_runner, jobs
 

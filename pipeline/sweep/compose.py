@@ -155,38 +155,14 @@ LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
 """Another launcher, which runs a batch of jobs and yields their outcomes in order."""
 
 
-NUMBER_WORD = re.compile(r"((?:seed|\+*\w+\.[\w.]+)=)(-?(?:0|[1-9][0-9]*)(\.[0-9]+)?)", re.ASCII)
-"""A word that sets a number, spelled as Hydra reads it; of the keys without a dot, only the seed is no part."""
+INTEGER_WORD = re.compile(r"((?:seed|\+*\w+\.[\w.]+)=)(-?(?:0|[1-9][0-9]*))", re.ASCII)
+"""A word that sets an integer, spelled as Hydra reads it; of the keys without a dot, only the seed is no part."""
 PLAIN_REFERENCE = re.compile(r"\$\{[\w.]+\}")
-MARK = 720_436_195_800_000
-"""With the position of a word added, a number that stands for the number of this word in a `Pattern`."""
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """The resolved configuration of jobs whose words differ only in numbers.
-
-    Attributes
-    ----------
-    packed : bytes
-        The configuration, pickled.
-    choices : dict of str to str
-        The chosen option of each group.
-    places : tuple of (path, int)
-        Where the number of a word occurs, and the position of the word.
-    """
-
-    packed: bytes
-    choices: Choices
-    places: tuple[tuple[KeyPath, int], ...]
-
-    def fill(self, words: Sequence[str]) -> dict[str, Any]:
-        """Return the configuration with the numbers of words."""
-        spec: dict[str, Any] = pickle.loads(self.packed)
-        for path, position in self.places:
-            text = words[position].partition("=")[2]
-            reduce(getitem, path[:-1], spec)[path[-1]] = float(text) if "." in text else int(text)
-        return spec
+MARK = 720_436_195_800_000_000
+"""With the position of a word added, the integer that stands for that of the word in a `Pattern`."""
+Pattern = tuple[bytes, Choices, list[tuple[KeyPath, int]]]
+"""The resolved configuration, pickled, of jobs whose words differ in integers alone; the chosen option of each group;
+and where an integer occurs, with the position of its word."""
 
 
 @dataclass
@@ -226,34 +202,35 @@ class Composer:
         UserError
             An override is invalid.
         """
-        matches = [NUMBER_WORD.fullmatch(word) for word in words]
+        found = {place: match for place, word in enumerate(words) if (match := INTEGER_WORD.fullmatch(word))}
         marked = tuple(
-            f"{match[1]}{MARK + position}{'.0' if match[3] else ''}" if match else words[position]
-            for position, match in enumerate(matches)
+            f"{found[place][1]}{MARK + place}" if place in found else words[place] for place in range(len(words))
         )
-        if not any(matches):
-            return self._compose(words)
-        if marked not in self._patterns:
+        if found and marked not in self._patterns:
             self._patterns[marked] = self._find_pattern(marked)
-        pattern = self._patterns[marked]
-        return self._compose(words) if pattern is None else (pattern.fill(words), pattern.choices)
+        pattern = self._patterns.get(marked)
+        if pattern is None:
+            return self._compose(words)
+        packed, choices, places = pattern
+        spec: dict[str, Any] = pickle.loads(packed)
+        for path, place in places:
+            reduce(getitem, path[:-1], spec)[path[-1]] = int(found[place][2])
+        return spec, choices
 
     def _find_pattern(self, marked: JobWords) -> Pattern | None:
-        """Return the pattern of words with marks, or None if their numbers may affect more than their own places."""
+        """Return the pattern of words with marks, or None if their integers may affect more than their own places."""
         try:
             spec, choices = self._compose(marked)
         except Exception:  # the words of a job have their own error
             return None
-        group_words = tuple(filter(self.chooses_option, marked))
-        base: DictConfig = pickle.loads(self._compose_groups(group_words)[0])
-        unresolved = OmegaConf.to_yaml(base) + "".join(marked)
-        texts = " ".join(value for _, value in walk(spec) if isinstance(value, str))
-        if "${" in PLAIN_REFERENCE.sub("", unresolved) or str(MARK)[:9] in texts:
+        base = pickle.loads(self._compose_groups(tuple(filter(self.chooses_option, marked)))[0])
+        references = PLAIN_REFERENCE.sub("", OmegaConf.to_yaml(base) + str(marked))
+        values = list(walk(spec))
+        if "${" in references or any(isinstance(value, str) and str(MARK)[:9] in value for _, value in values):
             return None
-        marks: dict[float, int] = {MARK + position: position for position in range(len(marked))}
-        numbers = ((path, value) for path, value in walk(spec) if isinstance(value, int | float))
-        places = tuple((path, marks[value]) for path, value in numbers if value in marks)
-        return Pattern(pickle.dumps(spec), choices, places)
+        marks = {MARK + place: place for place in range(len(marked))}
+        places = [(path, marks[value]) for path, value in values if isinstance(value, int) and value in marks]
+        return pickle.dumps(spec), choices, places
 
     def _compose(self, words: Sequence[str]) -> tuple[dict[str, Any], Choices]:
         """Return the same as `compose`, by Hydra's own steps."""

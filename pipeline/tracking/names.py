@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.scoring import DEFAULTS, name_entry
-from bakeoff.pipeline.stages.scoring import is_greater_better as is_score_greater_better
+from bakeoff.pipeline.stages.scoring.entries import is_greater_better as is_score_greater_better
+from bakeoff.pipeline.stages.scoring.entries import name_entry
+from bakeoff.pipeline.stages.scoring.names import DEFAULTS
 from bakeoff.pipeline.tracking.history import IS_FINISHED
 from bakeoff.pipeline.tracking.store import Store, find_fault, iterate_pages, search_runs, write_condition
 

@@ -127,12 +127,12 @@ def list_loaded(commands):
             main()
     return [name for name in ("mlflow", "numpy", "pandas", "sklearn", "matplotlib") if name in sys.modules]
 
-light = list_loaded([["--help"], ["--cfg", "job"], ["learner=knn", "learner.n_neighbours=3"]])
-print(light, list_loaded([["inspect", "small.csv", "target=y"]]))
+light = [["--help"], ["list"], ["list", "learner"], ["--cfg", "job"], ["learner=knn", "learner.n_neighbours=3"]]
+print(list_loaded(light), list_loaded([["inspect", "small.csv", "target=y"]]))
 """
 
 
-def test_help_the_configuration_and_a_misspelled_key_load_no_heavy_package_and_an_inspection_few(
+def test_help_lists_the_configuration_and_a_misspelled_key_load_no_heavy_package_and_an_inspection_few(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "small.csv").write_text("x,y\n1,a\n2,b\n3,a\n")

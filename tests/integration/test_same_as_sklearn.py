@@ -13,7 +13,7 @@ from bakeoff import learners
 from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_splits
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.pruning import NoPruning
-from bakeoff.pipeline.stages.scoring import choose_metrics
+from bakeoff.pipeline.stages.scoring.choice import choose_metrics
 from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.stages.tuning import NoTuning
 

@@ -1,4 +1,4 @@
-"""Jobs whose words differ in numbers alone have the configurations that Hydra composes from their words."""
+"""Jobs whose words differ in integers alone have the configurations that Hydra composes from their words."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def composer() -> Iterator[Composer]:
 @pytest.mark.parametrize(
     ("jobs", "n_patterns"),
     [
-        # The seed is referred to by learners, and -0.50 is a float.
+        # The seed is referred to by learners.
         ([["learner=knn", "seed=4", "learner.n_neighbors=3"], ["learner=knn", "seed=-7", "learner.n_neighbors=9"]], 1),
-        ([["learner=svm", "learner.C=0.5"], ["learner=svm", "learner.C=-0.50"], ["learner=svm", "learner.C=2"]], 2),
+        ([["learner=svm", "learner.C=0.5"], ["learner=svm", "learner.C=007"], ["learner=svm", "learner.C=2"]], 1),
         ([["tuning=default", "tuning.n=2", "+k=3", "learner.max_depth=${k}"]], 1),
-        # A number within a text, and one that another value is chosen by, are composed by Hydra.
+        # An integer within a text, and one that another value is chosen by, are composed by Hydra.
         ([["seed=2", "experiment=none", "tracking.experiment=e${seed}"]], 0),
         ([["seed=1", "learner=knn", "learner.n_neighbors='${oc.select:a${seed},7}'"]], 0),
     ],
 )
-def test_numbers_are_set_where_hydra_sets_them(composer: Composer, jobs: list[list[str]], n_patterns: int) -> None:
+def test_integers_are_set_where_hydra_sets_them(composer: Composer, jobs: list[list[str]], n_patterns: int) -> None:
     composer._patterns.clear()
     for words in jobs:
         found = settle_config(composer.compose(words)[0])

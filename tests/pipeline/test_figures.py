@@ -22,7 +22,7 @@ from bakeoff.pipeline import figures
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
-from bakeoff.pipeline.stages.scoring import choose_metrics
+from bakeoff.pipeline.stages.scoring.choice import choose_metrics
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut
 from bakeoff.pipeline.text.wording import format_score
 

@@ -32,7 +32,7 @@ from bakeoff.pipeline.stages.balance import ClassWeights
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.pruning import Pruning
-from bakeoff.pipeline.stages.scoring import CLASSIFICATION
+from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut, TimeSeries
 from bakeoff.pipeline.stages.target import TransformedTarget, make_function
 from bakeoff.pipeline.stages.threshold import GivenThreshold, TunedThreshold

@@ -18,7 +18,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.balance import ClassWeights, Resampling
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled
-from bakeoff.pipeline.stages.scoring import CLASSIFICATION
+from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, TimeSeries
 from bakeoff.pipeline.stages.target import TransformedTarget, make_function
 from bakeoff.pipeline.stages.threshold import GivenThreshold, TunedThreshold

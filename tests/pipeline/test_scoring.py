@@ -19,16 +19,10 @@ from sklearn.linear_model import Perceptron
 from sklearn.svm import LinearSVC
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.scoring import (
-    CLASSIFICATION,
-    DEFAULTS,
-    REGRESSION,
-    Predictions,
-    choose_metrics,
-    compute_score,
-    compute_scores,
-    predict_rows,
-)
+from bakeoff.pipeline.stages.scoring.choice import choose_metrics
+from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, compute_score, compute_scores
+from bakeoff.pipeline.stages.scoring.names import DEFAULTS
+from bakeoff.pipeline.stages.scoring.predictions import Predictions, predict_rows
 
 THREE = np.array(list("abc"))
 

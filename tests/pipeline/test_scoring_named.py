@@ -24,21 +24,12 @@ from sklearn.metrics import (
 from sklearn.neighbors import KNeighborsClassifier
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.scoring import (
-    CLASSIFICATION,
-    DEFAULTS,
-    REGRESSION,
-    Metric,
-    Predictions,
-    Target,
-    choose_metrics,
-    compute_score,
-    is_bounded,
-    is_greater_better,
-    list_scorer_names,
-    name_entry,
-    predict_rows,
-)
+from bakeoff.pipeline.stages.scoring.choice import choose_metrics
+from bakeoff.pipeline.stages.scoring.entries import is_bounded, is_greater_better, name_entry
+from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, Metric, compute_score
+from bakeoff.pipeline.stages.scoring.names import DEFAULTS
+from bakeoff.pipeline.stages.scoring.predictions import Predictions, predict_rows
+from bakeoff.pipeline.stages.scoring.scorers import Target, list_scorer_names
 
 OF_NUMBERS = {
     "d2_absolute_error_score", "explained_variance", "neg_max_error", "neg_mean_absolute_error",

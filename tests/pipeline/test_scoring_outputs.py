@@ -18,8 +18,9 @@ from bakeoff.pipeline.explanation.effects import find_outputs
 from bakeoff.pipeline.model.pyfunc import predict_table
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.stages.scoring import CLASSIFICATION, Predictions, compute_scores, locate_labels
-from bakeoff.pipeline.stages.scoring.outputs import find_codes
+from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, compute_scores
+from bakeoff.pipeline.stages.scoring.outputs import find_codes, locate_labels
+from bakeoff.pipeline.stages.scoring.predictions import Predictions
 from bakeoff.pipeline.stages.scoring.scorers import PROBABILITY
 from bakeoff.pipeline.stages.threshold import TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning

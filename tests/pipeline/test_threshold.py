@@ -19,7 +19,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled
-from bakeoff.pipeline.stages.scoring import CLASSIFICATION
+from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION
 from bakeoff.pipeline.stages.threshold import (
     MAX_CANDIDATES,
     BinaryScores,

@@ -19,7 +19,7 @@ from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.pruning import NoPruning
-from bakeoff.pipeline.stages.scoring import choose_metrics
+from bakeoff.pipeline.stages.scoring.choice import choose_metrics
 from bakeoff.pipeline.stages.splitting import Holdout, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
 

@@ -13,7 +13,8 @@ from typing import Any
 from sklearn.metrics import get_scorer, make_scorer
 
 from bakeoff.pipeline.errors import UserError, name_error
-from bakeoff.pipeline.stages.scoring.metrics import COST, Metric
+from bakeoff.pipeline.stages.scoring.metrics import Metric
+from bakeoff.pipeline.stages.scoring.names import COST
 from bakeoff.pipeline.stages.scoring.scorers import (
     ScorerFormula,
     Target,

@@ -5,7 +5,7 @@ A formula is a function of predictions that returns a float, or NaN where the sc
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from sklearn import config_context, metrics
 from sklearn.exceptions import UndefinedMetricWarning
 
+from bakeoff.pipeline.stages.scoring.names import LOWER_IS_BETTER, SENTENCES
 from bakeoff.pipeline.stages.scoring.predictions import (
     Predictions,
     count_pairs,
@@ -218,77 +219,46 @@ class Metric:
     sentence: str = ""
 
 
-CLASSIFICATION: Mapping[str, Metric] = {
-    "accuracy": Metric(compute_accuracy, sentence="Fraction of rows whose class is predicted."),
-    "error": Metric(compute_error, greater_is_better=False, sentence="Fraction of rows whose class is not predicted."),
-    "balanced_accuracy": Metric(compute_balanced_accuracy, sentence="Mean recall of the classes that occur."),
-    "precision": Metric(
-        partial(compute_class_score, 0), sentence="Precision of the positive class, or the mean over classes."
-    ),
-    "recall": Metric(
-        partial(compute_class_score, 1), sentence="Recall of the positive class, or the mean over classes."
-    ),
-    "f1": Metric(partial(compute_class_score, 2), sentence="F1 of the positive class, or the mean over classes."),
-    # Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation coefficient. Computational
-    # Biology and Chemistry 28, 367-374. It is 0 if only one class is predicted.
-    "mcc": Metric(
-        partial(_compare_varied, metrics.matthews_corrcoef),
-        sentence="Matthews's correlation of true and predicted classes, from -1 to 1.",
-    ),
-    "kappa": Metric(compute_kappa, sentence="Cohen's kappa: agreement beyond chance, at most 1."),
-    "log_loss": Metric(
-        compute_log_loss,
-        greater_is_better=False,
-        needs=PROBABILITIES,
-        is_bounded=False,
-        sentence="Mean negative log-probability of the true class, in nats.",
-    ),
-    "brier": Metric(
-        compute_brier,
-        greater_is_better=False,
-        needs=PROBABILITIES,
-        sentence="Mean squared error of the probabilities: at most 1 for two classes, and 2 for more.",
-    ),
-    "roc_auc": Metric(compute_roc_auc, needs=RESPONSES, sentence="Area under the ROC curve, or the mean over classes."),
-    "average_precision": Metric(
-        compute_average_precision,
-        needs=RESPONSES,
-        sentence="Area under precision against recall of the positive class, or the mean over classes.",
-    ),
-}
+def _name_metrics(task: str, formulas: Mapping[str, Metric]) -> Mapping[str, Metric]:
+    """Return the metrics of a task with the facts that are listed by name."""
+    return {
+        name: replace(metric, greater_is_better=name not in LOWER_IS_BETTER, sentence=SENTENCES[task][name])
+        for name, metric in formulas.items()
+    }
 
 
-def _make_error_metric(formula: Callable[[Predictions], float], sentence: str) -> Metric:
-    """Return a metric in units of the target, lower being better."""
-    return Metric(formula, greater_is_better=False, is_bounded=False, sentence=sentence)
-
-
-REGRESSION: Mapping[str, Metric] = {
-    "r2": Metric(partial(_compare_varied, metrics.r2_score), sentence="Fraction of the variance explained, at most 1."),
-    "rmse": _make_error_metric(
-        partial(_compare_values, metrics.root_mean_squared_error), "Root of the mean squared error."
-    ),
-    "mse": _make_error_metric(partial(_compare_values, metrics.mean_squared_error), "Mean squared error."),
-    "mae": _make_error_metric(partial(_compare_values, metrics.mean_absolute_error), "Mean absolute error."),
-    "mape": _make_error_metric(
-        compute_mape, "Mean of the absolute errors as fractions of the targets, none of which may be 0."
-    ),
-    "median_error": _make_error_metric(
-        partial(_compare_values, metrics.median_absolute_error), "Median absolute error."
-    ),
-    "max_error": _make_error_metric(compute_max_error, "Largest absolute error."),
-    "pinball": _make_error_metric(
-        partial(_compare_values, metrics.mean_pinball_loss),
-        "Pinball loss of the median: half of the mean absolute error.",
-    ),
-}
-DEFAULTS = {
-    "classification": ("accuracy", "error", "precision", "recall", "f1", "log_loss", "roc_auc"),
-    "regression": ("r2", "rmse", "mse", "mae"),
-}
-"""The default metrics of each task, the headline first."""
-COST = "cost"
-"""The name of the metric of ``evaluation.costs``."""
+CLASSIFICATION = _name_metrics(
+    "classification",
+    {
+        "accuracy": Metric(compute_accuracy),
+        "error": Metric(compute_error),
+        "balanced_accuracy": Metric(compute_balanced_accuracy),
+        "precision": Metric(partial(compute_class_score, 0)),
+        "recall": Metric(partial(compute_class_score, 1)),
+        "f1": Metric(partial(compute_class_score, 2)),
+        # Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation coefficient.
+        # Computational Biology and Chemistry 28, 367-374. It is 0 if only one class is predicted.
+        "mcc": Metric(partial(_compare_varied, metrics.matthews_corrcoef)),
+        "kappa": Metric(compute_kappa),
+        "log_loss": Metric(compute_log_loss, needs=PROBABILITIES, is_bounded=False),
+        "brier": Metric(compute_brier, needs=PROBABILITIES),
+        "roc_auc": Metric(compute_roc_auc, needs=RESPONSES),
+        "average_precision": Metric(compute_average_precision, needs=RESPONSES),
+    },
+)
+REGRESSION = _name_metrics(
+    "regression",
+    {
+        "r2": Metric(partial(_compare_varied, metrics.r2_score)),
+        "rmse": Metric(partial(_compare_values, metrics.root_mean_squared_error), is_bounded=False),
+        "mse": Metric(partial(_compare_values, metrics.mean_squared_error), is_bounded=False),
+        "mae": Metric(partial(_compare_values, metrics.mean_absolute_error), is_bounded=False),
+        "mape": Metric(compute_mape, is_bounded=False),
+        "median_error": Metric(partial(_compare_values, metrics.median_absolute_error), is_bounded=False),
+        "max_error": Metric(compute_max_error, is_bounded=False),
+        "pinball": Metric(partial(_compare_values, metrics.mean_pinball_loss), is_bounded=False),
+    },
+)
 
 
 def get_task_metrics(task: str) -> Mapping[str, Metric]:
