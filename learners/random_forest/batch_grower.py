@@ -91,7 +91,10 @@ class BatchGrower:
         self._limits = limits
         draws_features = limits.max_features < rows.X.shape[1]
         self._table = TrainingTable.from_rows(
-            rows.X, n_values > 0, draws_features=draws_features, allows_histogram=False
+            rows.X,
+            n_values > 0,
+            draws_features=draws_features,
+            allows_histogram=draws_features and target.allows_histogram,
         )
         may_repeat = sampling.replacement or rows.weight.max() > 1
         has_unit_weights = target.fixed_point_weight is None

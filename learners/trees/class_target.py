@@ -210,7 +210,7 @@ class ClassTarget(Target):
 
     def sum_by_key(self, rows: np.ndarray, key: np.ndarray, n_keys: int) -> np.ndarray:
         key_and_class = self.codes.take(rows) + key * self.c  # (b, n)
-        weights = self._repeat_weights(rows, key.shape[0])
+        weights = self.repeat_weights(rows, key.shape[0])
         counts = np.bincount(key_and_class.ravel(), weights=weights, minlength=n_keys * self.c)
         counts = counts.reshape(n_keys, self.c)
         sums = np.empty((self.c, n_keys))

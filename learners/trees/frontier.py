@@ -19,7 +19,7 @@ import numpy as np
 
 from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.target import NodeStats, Target
-from bakeoff.learners.trees.training_table import Bins, TrainingTable, divide_columns, narrow_rows, radix_argsort
+from bakeoff.learners.trees.training_table import TrainingTable, divide_columns, narrow_rows, radix_argsort
 
 MAX_BRANCHES_SELECTED = 4
 """Up to this number of branches, selecting the rows of each takes less time than sorting rows by branch."""
@@ -90,10 +90,15 @@ class Frontier:
         )
         return cls.from_roots(table, target, table.order, np.array([table.n_rows]))
 
-    @property
-    def bins(self) -> Bins | None:
-        """The values of the columns, as long as histograms are used."""
-        return self.table.bins
+    @cached_property
+    def values(self) -> np.ndarray | None:
+        """The values (d, v) of the columns, as long as rows are counted by value."""
+        values = self.table.values
+        if values is None or not self.target.allows_histogram:
+            return None
+        n_histogram_cells = self.tree.size * values.shape[1]
+        has_few_cells = self.order.shape[1] >= MIN_ROWS_PER_HISTOGRAM_CELL * n_histogram_cells
+        return values if has_few_cells else None
 
     @property
     def node_weights(self) -> np.ndarray:
@@ -192,6 +197,8 @@ class Frontier:
     def gather_bin_codes(self, feature: np.ndarray) -> np.ndarray:
         """Return the bin codes of features (b, 1) or (b, m), with rows sorted by node: (b, n)."""
         assert self.table.bin_codes is not None
+        if feature.shape[1] == 1 and not self.has_several_trees:
+            return self.table.bin_codes[feature[:, 0]].take(self.order[0], axis=1).astype(np.intp)
         cell = self.order + self._spread_offset(feature)
         codes = self.table.bin_codes.ravel().take(cell)
         return codes.astype(np.intp)
@@ -228,10 +235,8 @@ class Frontier:
         sums = stats.sums.T  # (p, m)
         level = Frontier(self.table, self.target, order, stats.n_positions, tree, sums)
         # With many nodes, histograms have more cells than there are rows, so rows are presorted from here on.
-        if self.bins is not None:
-            n_histogram_cells = tree.size * self.bins.values.shape[1]
-            if rows.size < MIN_ROWS_PER_HISTOGRAM_CELL * n_histogram_cells:
-                level = level._presort_rows()
+        if self.table.values is not None and not self.table.draws_features and level.values is None:
+            level = level._presort_rows()
         return level
 
     def _select_presorted(self, rows: np.ndarray, branch: np.ndarray) -> np.ndarray:
@@ -262,7 +267,7 @@ class Frontier:
             features = np.arange(block.start, block.stop)[:, None]
             order, _ = self.sort_rows(features)
             parts.append(narrow_rows(order, n_rows))
-        table = replace(self.table, bin_codes=None, bins=None)
+        table = replace(self.table, bin_codes=None, values=None)
         return replace(self, table=table, order=np.concatenate(parts))
 
     def select_nodes(self, nodes: np.ndarray) -> Frontier:

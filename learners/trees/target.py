@@ -99,7 +99,7 @@ class Target(ABC):
             return True
         return bool(np.all(self.fixed_point_weight == self.weight))
 
-    def _repeat_weights(self, rows: np.ndarray, b: int) -> np.ndarray | None:
+    def repeat_weights(self, rows: np.ndarray, b: int) -> np.ndarray | None:
         """Return the fixed-point weights of rows (n,) under each of b features, as floats (b n,); None if all are 1."""
         if self.fixed_point_weight is None:
             return None
@@ -384,7 +384,7 @@ class NumericTarget(Target):
     def sum_by_key(self, rows: np.ndarray, key: np.ndarray, n_keys: int) -> np.ndarray:
         b = key.shape[0]
         keys = key.ravel()
-        weights = self._repeat_weights(rows, b)
+        weights = self.repeat_weights(rows, b)
         addends = np.tile(self._addend.take(rows).astype(np.float64), b)
         weight_sums = np.bincount(keys, weights=weights, minlength=n_keys)
         addend_sums = np.bincount(keys, weights=addends, minlength=n_keys)

@@ -37,10 +37,13 @@ class TrainingTable:
         The rows presorted by each feature, or in their original order if there are ``bin_codes`` instead.
     bin_codes : ndarray of shape (d, n0), int, or None
         The position of each cell among the distinct values of its column, if rows are sorted anew at each level.
-    bins : Bins or None
-        The values of the columns, if rows are counted by value.
+    values : ndarray of shape (d, v) or None
+        The distinct values of each column, ascending, then +inf, if rows may be counted by value; for integers,
+        including those that do not occur.
     has_nominal, has_missing : bool
         Whether any feature is nominal, and whether any cell is missing.
+    draws_features : bool
+        Whether nodes draw some of the features.
     max_nominal_values : int
         The largest number of values of a nominal column, if there are ``bin_codes``; else 0.
     """
@@ -49,9 +52,10 @@ class TrainingTable:
     nominal: np.ndarray
     order: np.ndarray
     bin_codes: np.ndarray | None
-    bins: Bins | None
+    values: np.ndarray | None
     has_nominal: bool
     has_missing: bool
+    draws_features: bool
     max_nominal_values: int
 
     @classmethod
@@ -78,12 +82,12 @@ class TrainingTable:
         columns, has_missing = extract_columns(X)
         has_nominal = bool(nominal.any())
         rows = np.arange(X.shape[0])[None, :]  # (1, n0)
-        table = cls(columns, nominal, rows, None, None, has_nominal, has_missing, 0)
+        table = cls(columns, nominal, rows, None, None, has_nominal, has_missing, draws_features, 0)
         # Histograms do not need a presort, but require that all features are numeric and have no missing cells.
-        if allows_histogram and not (draws_features or has_missing or has_nominal):
-            bins = Bins.from_columns(columns)
-            if bins is not None:
-                return replace(table, bin_codes=bins.codes, bins=bins)
+        if allows_histogram and not (has_missing or has_nominal):
+            values, codes = find_bins(columns)
+            if values is not None:
+                return replace(table, bin_codes=codes, values=values)
         order = presort_columns(columns)
         if not draws_features:
             return replace(table, order=order)
@@ -113,44 +117,22 @@ SAMPLED_ROWS_PER_BIN = 4
 """Number of rows checked first for each allowed value, in which many columns already have too many values."""
 
 
-@dataclass
-class Bins:
-    """The values of the d columns of a table of n rows, at most v in a column.
+def find_bins(columns: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return the values of columns (d, n), and the position of each cell among them: (d, v) and (d, n).
 
-    Attributes
-    ----------
-    values : ndarray of shape (d, v)
-        The distinct values of each column, ascending, then +inf; for integers, including those that do not occur.
-    codes : ndarray of shape (d, n), int
-        The position of each cell in the values of its column.
-    flat_codes : ndarray of shape (d, n), int
-        Feature and code of each cell as one integer, feature * v + code.
+    Both are None if a column has too many values for n rows.
     """
-
-    values: np.ndarray
-    codes: np.ndarray
-    flat_codes: np.ndarray
-
-    @classmethod
-    def from_columns(cls, columns: np.ndarray) -> Bins | None:
-        """Return the bins of columns (d, n), or None if a column has too many values for n rows."""
-        d, n = columns.shape
-        max_bins = min(MAX_BINS, n // MIN_ROWS_PER_BIN)
-        if max_bins == 0:
-            return None
-        if holds_integers(columns, max_bins):
-            numbers = np.arange(columns.max() + 1)
-            values = np.tile(numbers, (d, 1))  # (d, v)
-            codes = columns.astype(np.uint8)  # (d, n)
-        else:
-            distinct = _list_distinct_values(columns, max_bins)
-            if distinct is None:
-                return None
-            values = distinct
-            codes = _find_among_values(columns, values)
-        v = values.shape[1]
-        first_of_column = v * np.arange(d)[:, None]  # (d, 1)
-        return cls(values, codes, codes + first_of_column)
+    d, n = columns.shape
+    max_bins = min(MAX_BINS, n // MIN_ROWS_PER_BIN)
+    if max_bins == 0:
+        return None, None
+    if holds_integers(columns, max_bins):
+        numbers = np.arange(columns.max() + 1)
+        return np.tile(numbers, (d, 1)), columns.astype(np.uint8)
+    values = _list_distinct_values(columns, max_bins)
+    if values is None:
+        return None, None
+    return values, _find_among_values(columns, values)
 
 
 def _list_distinct_values(columns: np.ndarray, max_values: int) -> np.ndarray | None:

@@ -27,7 +27,7 @@ from bakeoff.learners.definitions.c45 import (
 )
 from bakeoff.learners.definitions.decision_tree import Node, predict_row
 from bakeoff.learners.trees import Tree, training_table
-from bakeoff.learners.trees.training_table import Bins
+from bakeoff.learners.trees.training_table import find_bins
 
 NO_RULES = Rules(average_gain=False, cut_minimum=False, two_branches=False, mdl_correction=False)
 QUINLAN = Rules()
@@ -115,9 +115,9 @@ def test_sorted_rows_and_histograms_give_one_c45_tree(monkeypatch: pytest.Monkey
     X = rng.integers(0, 12, (1200, 5)).astype(float)
     y = (X[:, 0] + X[:, 1] + rng.normal(0, 4, 1200) > 11).astype(int)
     counted = DecisionTreeClassifier(**options_of(QUINLAN)).fit(X, y)
-    assert Bins.from_columns(X.T) is not None
+    assert find_bins(X.T)[0] is not None
     monkeypatch.setattr(training_table, "MIN_ROWS_PER_BIN", 10**6)
-    assert Bins.from_columns(X.T) is None
+    assert find_bins(X.T)[0] is None
     presorted = DecisionTreeClassifier(**options_of(QUINLAN)).fit(X, y)
     assert counted.fitted_tree_.feature.tolist() == presorted.fitted_tree_.feature.tolist()
     np.testing.assert_array_equal(counted.fitted_tree_.threshold, presorted.fitted_tree_.threshold)

@@ -27,71 +27,52 @@ from bakeoff.learners.trees.class_target import ClassTarget
 from bakeoff.learners.trees.frontier import Frontier
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules, Splits, mark_first_of_runs
-from bakeoff.learners.trees.training_table import Bins
 
 
 class HistogramBlock(FeatureBlock):
-    """The frontier under b neighbouring features, the same for every node.
+    """The frontier under b features with at most v values, for classes.
 
-    A position is a combination of node, feature and bin, numbered (node * b + slot) * v + code.
+    A position is a combination of feature, node and bin, numbered (slot * m + node) * v + code.
     """
 
-    def __init__(self, frontier: Frontier, feature: np.ndarray, bins: Bins) -> None:
+    def __init__(self, frontier: Frontier, feature: np.ndarray, values: np.ndarray) -> None:
         super().__init__(frontier, feature)
-        assert isinstance(frontier.target, ClassTarget)
-        self._target = frontier.target
-        self._bins = bins
-        self._n_bins = bins.values.shape[1]
-        self._positions_of_block = self.m * self.b * self._n_bins
-        self._key = self._make_keys(feature)
-        counts = self._count_rows(self._target.fixed_point_weight)
-        counts = counts[:, : self._positions_of_block]  # excluding rows that are no longer split
+        self._values = values
+        self._n_bins = values.shape[1]
+        target = frontier.target
+        assert isinstance(target, ClassTarget)
+        rows = frontier.order[0]
+        self._shape = (target.c, self.b * self.m * self._n_bins)
+        # Class and position of every cell as one integer.
+        self._key = frontier.gather_bin_codes(feature)  # (b, n)
+        self._key += target.codes.take(rows) * self._shape[1] + self.node * self._n_bins
+        self._key += np.arange(self.b)[:, None] * (self.m * self._n_bins)
+        counts = self._count_rows(target.repeat_weights(rows, self.b))
         self._occupied = np.flatnonzero(counts.any(axis=0))  # (q,), positions that hold rows
         self._counts = counts.take(self._occupied, axis=1)  # (c, q)
 
-    def _make_keys(self, feature: np.ndarray) -> np.ndarray:
-        """Return class and position of every cell of the block as one integer: (b n0,)."""
-        positions_of_node = self.b * self._n_bins
-        self._positions_of_class = (self.m + 1) * positions_of_node
-        # Rows that are no longer split share a separate node, the last one.
-        node = np.full(self.frontier.table.n_rows, self.m)  # (n0,)
-        node[self.frontier.order[0]] = self.node
-        key_of_row = self._target.codes * self._positions_of_class  # (n0,)
-        key_of_row += node * positions_of_node
-        # Flat codes count the bins of all features, so the bins before this block are subtracted.
-        first = int(feature[0, 0])
-        key_of_row -= first * self._n_bins
-        flat_codes = self._bins.flat_codes[first : first + self.b]  # (b, n0)
-        keys: np.ndarray = flat_codes + key_of_row
-        return keys.ravel()
-
     def _count_rows(self, weight: np.ndarray | None) -> np.ndarray:
-        """Sum the weights (n0,), or count rows if there are none, by class and position: (c, positions)."""
-        c = self._target.c
-        weights = None
-        if weight is not None:
-            weights = np.tile(weight.astype(np.float64), self.b)
-        counts = np.bincount(self._key, weights=weights, minlength=c * self._positions_of_class)
-        counts = counts.reshape(c, self._positions_of_class)
-        return counts.astype(np.int64, copy=False)
+        """Sum the weights (b n,), or count rows if there are none, by class and position: (c, positions)."""
+        counts = np.bincount(self._key.ravel(), weights=weight, minlength=self._shape[0] * self._shape[1])
+        return counts.reshape(self._shape).astype(np.int64, copy=False)
 
     def find_pairs(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        node, slot = np.divmod(position // self._n_bins, self.b)
-        return node, slot * self.m + node
+        pair = position // self._n_bins
+        return pair % self.m, pair
 
     def feature_at(self, position: np.ndarray, node: np.ndarray) -> np.ndarray:
-        return self.feature[position // self._n_bins % self.b, 0]
+        return self.feature_of_slot(position // (self.m * self._n_bins), node)
 
     def read_cut_values(self, position: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
         # The value above a cut is the next value in the node, at the next occupied position.
         index = np.searchsorted(self._occupied, position)
         following = self._occupied.take(index + 1)
         code = np.stack([position, following]) % self._n_bins  # (2, q)
-        return self._bins.values[feature, code]
+        return self._values[feature, code]
 
     def list_cuts(self, rules: SplitRules) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions (q,) after which a cut leaves enough rows on each side, and the left sums (c, q)."""
-        pair = self._occupied // self._n_bins
+        node, pair = self.find_pairs(self._occupied)
         is_first = mark_first_of_runs(pair)
         # No cut follows the last occupied bin of a pair.
         is_cut = np.append(~is_first[1:], False)
@@ -100,7 +81,6 @@ class HistogramBlock(FeatureBlock):
             # A row counts once here, regardless of its weight.
             counts = self._count_rows(None).take(self._occupied, axis=1)
             left_rows = _sum_within_runs(counts, is_first).sum(axis=0)
-            node = pair // self.b
             right_rows = self.frontier.n_positions.take(node) - left_rows
             is_cut &= (left_rows >= rules.min_rows) & (right_rows >= rules.min_rows)
         chosen = np.flatnonzero(is_cut)

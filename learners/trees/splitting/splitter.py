@@ -66,8 +66,8 @@ def find_best_splits(frontier: Frontier, features: np.ndarray, rules: SplitRules
 
 def _search_features(frontier: Frontier, features: np.ndarray, rules: SplitRules) -> Splits:
     """Return the best split of every node on features (b, 1) or (b, m) that are searched together."""
-    if frontier.bins is not None:
-        histogram = HistogramBlock(frontier, features, frontier.bins)
+    if frontier.values is not None:
+        histogram = HistogramBlock(frontier, features, frontier.values)
         return find_histogram_splits(histogram, rules)
     block = FeatureBlock(frontier, features)
     searches = _search_block(block, rules)
@@ -79,7 +79,7 @@ def _search_features(frontier: Frontier, features: np.ndarray, rules: SplitRules
 
 def _divide_features(frontier: Frontier, features: np.ndarray) -> Iterator[np.ndarray]:
     """Divide the features into as many blocks as needed, of about the same size."""
-    max_cells = MAX_CELLS_PER_BLOCK if frontier.bins is None else MAX_CELLS_PER_HISTOGRAM_BLOCK
+    max_cells = MAX_CELLS_PER_BLOCK if frontier.values is None else MAX_CELLS_PER_HISTOGRAM_BLOCK
     max_features = max(1, max_cells // frontier.order.shape[1])
     n_features = features.shape[0]
     n_blocks = -(-n_features // max_features)
