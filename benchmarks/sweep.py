@@ -79,15 +79,20 @@ class Cost:
 def cost(command: list[str]) -> Cost:
     """Run a command in an empty folder, and measure its time."""
     with TemporaryDirectory() as folder:
-        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-        environment |= {"MLFLOW_TRACKING_URI": f"sqlite:///{folder}/outputs/mlflow.db", "GIT_PYTHON_REFRESH": "quiet"}
-        (Path(folder) / "outputs").mkdir()
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            print(done.stderr[-2000:], file=sys.stderr)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return Cost(time.perf_counter() - began, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+        return measure(command, Path(folder))
+
+
+def measure(command: list[str], folder: Path) -> Cost:
+    """Run a command in a folder, in which its store will be, and measure its time."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    environment |= {"MLFLOW_TRACKING_URI": f"sqlite:///{folder}/outputs/mlflow.db", "GIT_PYTHON_REFRESH": "quiet"}
+    (folder / "outputs").mkdir(exist_ok=True)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(done.stderr[-2000:], file=sys.stderr)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Cost(time.perf_counter() - began, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
 
 def ours(*words: str) -> list[str]:

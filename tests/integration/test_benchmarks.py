@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any, Self
@@ -12,13 +13,15 @@ from typing import Any, Self
 import numpy as np
 import pytest
 from scipy.io import arff
+from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
-from warm_process import run_script
+from warm_process import Start, run_script
 
-from benchmarks import weka_process
+from benchmarks import study, weka_process
 from benchmarks.cells import Cell
 from benchmarks.measuring import Task, side_by_side
 from benchmarks.summary import summary
+from benchmarks.sweep import Cost
 from benchmarks.tasks import bundled, nominal
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -65,6 +68,31 @@ def test_learners_are_measured_beside_scikit_learns(tmp_path: Path) -> None:
 def test_tuning_is_measured_beside_a_grid_search() -> None:
     told = run("tuning.py", "--data", "--rows", "60", "--repeats", "1")
     assert "50 values of n_neighbors" in told
+
+
+@pytest.mark.slow
+def test_a_study_is_measured_beside_a_loop(
+    tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells, target = load_iris(return_X_y=True)
+    kinds = np.where(target == 0, "short", "long")
+    rows = [f"{', '.join(map(str, row))}, {kind}, {code}" for row, kind, code in zip(cells, kinds, target, strict=True)]
+    (tmp_path / "iris.dat").write_text("\n".join(rows))
+
+    def measure_here(command: list[str], folder: Path) -> Cost:
+        if command[1] == "-c":
+            monkeypatch.chdir(folder)
+            monkeypatch.setattr(sys, "argv", command[2:])
+            exec(command[2], {})
+            return Cost(1.0, 2.0)
+        assert start(folder, command[3:]).wait(60) == 0
+        return Cost(1.0, 3.0)
+
+    monkeypatch.setattr(study, "measure", measure_here)
+    study.main(["--keel", str(tmp_path), "--data", "iris", "--learners", "naive_bayes", "--repeats", "1"])
+    told = capsys.readouterr().out
+    assert told.startswith("1 jobs: 3.0 s of CPU, the loop 2.0 s: **1.50** times (1.50 to 1.50).")
+    assert [line.split(" | ")[0] for line in told.splitlines()[-2:]] == ["| naive_bayes", "| all"]
 
 
 def cell(learner: str, n: int = 1000, d: int = 20, c: int = 2, **changed: Any) -> Cell:
