@@ -14,6 +14,7 @@ from bakeoff.pipeline.config.options import list_own_names
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.experiment.fitting import make_tuning_splits
+from bakeoff.pipeline.experiment.prepared_tables import PreparedTables
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import choose_preprocessing, is_open
 from bakeoff.pipeline.stages.scoring.choice import SCORING_KEYS, TRAIN_METRICS_KEY, choose_metrics, choose_train_metrics
@@ -38,9 +39,12 @@ class PartCache:
     ----------
     tried : set of str
         The checks that have passed and need not be repeated, for example that a model can be stored.
+    tables : PreparedTables
+        The tables after preprocessing.
     """
 
     tried: set[str] = field(default_factory=set)
+    tables: PreparedTables = field(default_factory=PreparedTables)
     _built: dict[str, Any] = field(default_factory=dict)
 
     def build(self, part: str, node: Mapping[str, Any], trust: Sequence[str]) -> Any:
@@ -109,6 +113,7 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
         threshold_metric=_choose_threshold_metric(spec, dataset, scored),
         train_metrics=choose_train_metrics(spec["evaluation"].get(TRAIN_METRICS_KEY)),
         max_folds=spec.get("max_folds", DEFAULT_MAX_FOLDS),
+        tables=resources.tables,
     )
 
 

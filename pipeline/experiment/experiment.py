@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from bakeoff.pipeline.experiment.prepared_tables import PreparedTables
 from bakeoff.pipeline.experiment.stage_log import RowSet
 from bakeoff.pipeline.stages.balance import Balance, NoBalance
 from bakeoff.pipeline.stages.calibration import Calibration, NoCalibration
@@ -69,6 +70,8 @@ class Experiment:
         The largest number of splits.
     count_fit : callable
         Called after each fit of the learner; it does not affect the result. `object` ignores the call.
+    tables : PreparedTables
+        The tables after preprocessing, which experiments may share; they do not affect the result.
     """
 
     dataset: Dataset
@@ -88,6 +91,7 @@ class Experiment:
     train_metrics: TrainMetrics = "headline"
     max_folds: int = DEFAULT_MAX_FOLDS
     count_fit: Callable[[], object] = object
+    tables: PreparedTables = field(default_factory=PreparedTables)
 
     @property
     def headline(self) -> str:

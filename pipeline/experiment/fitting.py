@@ -1,5 +1,6 @@
 """Fit the pipeline of preprocessing and learner on training rows, and prune it on validation rows."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,23 +34,33 @@ def predict_part(experiment: Experiment, model: Any, part: str, rows: np.ndarray
     log : RowLog
     """
     dataset = experiment.dataset
-    classes = dataset.classes if dataset.is_classification else None
     X = log.note(f"{stage_log.SCORING}{part}", dataset.X.iloc[rows])  # (m, d)
-    weights = None if dataset.weights is None else dataset.weights[rows]
     metrics = experiment.select_metrics(part).values()
     # Only the scores are kept for training rows; for other rows, the predictions are kept as well.
     labels_only = part == "train" and not any(metric.needs for metric in metrics)
-    return predict_rows(
+    started = experiment.tables.read_clock()
+    prepared, model = transform_rows(experiment, model, X)
+    seconds = experiment.tables.read_clock() - started
+    predictions = predict_rows(
         model,
-        X,
+        prepared,
         dataset.y[rows],
-        classes,
+        dataset.classes if dataset.is_classification else None,
         dataset.positive,
-        weights=weights,
+        weights=select_weights(experiment, rows),
         labels_only=labels_only,
         with_decision=needs_decision(metrics),
         part=part,
     )
+    return replace(predictions, seconds=seconds + predictions.seconds)
+
+
+def transform_rows(experiment: Experiment, model: Any, X: pd.DataFrame) -> tuple[Any, Any]:
+    """Return the prepared rows and the learner of a pipeline, or rows X (m, d) and any other model as they are."""
+    if not isinstance(model, Pipeline):
+        return X, model
+    _, prepared = experiment.tables.prepare((model[0], experiment.dataset), model[:-1].transform, X)
+    return prepared, model[-1]
 
 
 def score_headline(
@@ -154,7 +165,10 @@ def fit_pipeline(experiment: Experiment, pipeline: Pipeline, rows: np.ndarray, l
     dataset = experiment.dataset
     X = dataset.X.iloc[rows]  # (m, d)
     y = dataset.y[rows]  # (m,)
-    prepared = pipeline[:-1].fit_transform(log.note(stage_log.PREPROCESSING, X), y)
+    log.note(stage_log.PREPROCESSING, X)
+    sources = (experiment.preprocessing, dataset)
+    fitted, prepared = experiment.tables.prepare(sources, pipeline[:-1].fit_transform, X, y)
+    pipeline.steps[:-1] = fitted.steps
     balanced = _balance_rows(experiment, prepared, y, select_weights(experiment, rows), X.index)
     target = experiment.target.fit(balanced.y)
     warn_of_small_branches(pipeline[-1], balanced.X)
@@ -184,7 +198,7 @@ def prune_learner(
     if not experiment.pruning.needs_rows:
         return experiment.pruning.prune(pipeline[-1], None, y)
     X = experiment.dataset.X.iloc[split.validation]  # (m, d)
-    prepared = pipeline[:-1].transform(X)
+    prepared, learner = transform_rows(experiment, pipeline, X)
     weights = select_weights(experiment, split.validation)
     noted = log.note(stage_log.PRUNING, prepared, X.index)
-    return experiment.pruning.prune(pipeline[-1], noted, target.transform(y), weights)
+    return experiment.pruning.prune(learner, noted, target.transform(y), weights)

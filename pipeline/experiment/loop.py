@@ -117,7 +117,7 @@ def fit_model(experiment: Experiment, split: Split, number: int = -1) -> FittedM
         The number of the fold; -1 for the model fitted on all rows.
     """
     log = RowLog(len(experiment.dataset.y))
-    stopwatch = Stopwatch()
+    stopwatch = Stopwatch(experiment.tables.read_clock)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         data = make_tuning_data(experiment, split, number)

@@ -29,7 +29,7 @@ from bakeoff.pipeline.stages.scoring.entries import is_bounded, is_greater_bette
 from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, Metric, compute_score
 from bakeoff.pipeline.stages.scoring.names import DEFAULTS
 from bakeoff.pipeline.stages.scoring.predictions import Predictions, predict_rows
-from bakeoff.pipeline.stages.scoring.scorers import Target, list_scorer_names
+from bakeoff.pipeline.stages.scoring.scorers import MACRO_SCORES, ScorerFormula, Target, find_metric, list_scorer_names
 
 OF_NUMBERS = {
     "d2_absolute_error_score", "explained_variance", "neg_max_error", "neg_mean_absolute_error",
@@ -153,6 +153,19 @@ def test_differences_of_scores_on_a_fixed_scale_are_absolute() -> None:
         assert is_bounded(name)
     for name in ("rmse", "log_loss", "neg_log_loss", "max_error", "mutual_info_score", "cost"):
         assert not is_bounded(name)
+
+
+@pytest.mark.parametrize("name", MACRO_SCORES)
+@pytest.mark.parametrize("has_weights", [False, True])
+def test_macro_scores_are_those_of_scikit_learn_to_the_last_bit(name: str, has_weights: bool) -> None:
+    rng = np.random.default_rng(0)
+    for n_classes in (2, 3, 7):
+        for n_rows in (1, 2, 5, 30, 400):
+            truth, predicted = rng.integers(0, n_classes, (2, n_rows))
+            weights = rng.uniform(0.1, 3, n_rows) if has_weights else None
+            predictions = Predictions(truth, predicted, classes=np.arange(n_classes), weights=weights)
+            theirs = ScorerFormula(get_scorer(name), name=name)(predictions)
+            assert np.array_equal(find_metric(name).formula(predictions), theirs, equal_nan=True)
 
 
 # Undefined scores

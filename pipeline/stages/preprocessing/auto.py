@@ -8,7 +8,7 @@ a setting that suits only some of them.
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import pandas as pd
@@ -198,6 +198,8 @@ class AutoPreprocessing:
 
     max_values: int = 100
     max_terms: int = 100
+    # The words describe the steps completely. Learners share them, so that rows are prepared once for all.
+    _chosen: dict[str, ChosenPreprocessing] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def choose(self, learners: Sequence[Any], X: pd.DataFrame) -> ChosenPreprocessing:
         """Choose steps that suit all of several learners, such as the candidates of tuning.
@@ -222,7 +224,8 @@ class AutoPreprocessing:
         steps = {} if needs.takes_kernel else self._list_steps(needs, fills)
         used = {kind: steps.get(kind, []) for kind in KIND_OF_KEY.values() if kind in kinds}
         transformers = {key: [step.transformer for step in used.get(kind, [])] for key, kind in KIND_OF_KEY.items()}
-        return ChosenPreprocessing(make_preprocessing(**transformers), _summarize(used))
+        summary = _summarize(used)
+        return self._chosen.setdefault(summary, ChosenPreprocessing(make_preprocessing(**transformers), summary))
 
     def _list_steps(self, needs: LearnerInput, fills: bool) -> dict[str, list[Step]]:
         """Return the steps for each kind of column; `fills` determines whether missing cells are filled."""

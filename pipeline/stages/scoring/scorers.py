@@ -20,7 +20,13 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 
 from bakeoff.pipeline.errors import UserError, first_line
-from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, RESPONSES, Metric
+from bakeoff.pipeline.stages.scoring.metrics import (
+    CLASSIFICATION,
+    REGRESSION,
+    RESPONSES,
+    Metric,
+    compute_macro_score,
+)
 from bakeoff.pipeline.stages.scoring.predictions import Predictions, encode_labels
 
 
@@ -294,6 +300,8 @@ BETTER_DEFINED = {
 }
 """Scorers for which bakeoff's formula is used: it returns the same number, but is defined if a class is absent or rows
 have weights, or undefined where scikit-learn divides by a tiny number instead of 0."""
+MACRO_SCORES = ("precision_macro", "recall_macro", "f1_macro")
+"""Scorers for which one count of classes is shared, because scikit-learn's checks take longer than small scores."""
 NUMBERS = Target(np.array([0.5, 1.25, 2.75]))
 """Targets for which every scorer of a task can be computed."""
 
@@ -342,6 +350,8 @@ def find_metric(name: str) -> Metric:
         return (
             replace(metric, formula=partial(_negate, metric.formula), greater_is_better=True) if is_negative else metric
         )
+    if scorer_name in MACRO_SCORES:
+        return Metric(partial(compute_macro_score, MACRO_SCORES.index(scorer_name)))
     is_error = scorer_name.startswith(NEGATIVE)
     is_bounded = scorer_name in BOUNDED_ERRORS if is_error else scorer_name not in UNBOUNDED
     formula = ScorerFormula(get_scorer(scorer_name), sign, name=name)
