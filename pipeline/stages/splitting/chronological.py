@@ -12,7 +12,7 @@ import numpy as np
 from sklearn import model_selection
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.splitting.splits import SplitInput
+from bakeoff.pipeline.stages.splitting.splits import SplitInput, TwoParts
 from bakeoff.pipeline.stages.splitting.splitter import NO_ROWS, Splitter, count, fraction, refusing
 
 
@@ -49,9 +49,7 @@ class Chronological(Splitter):
                 "split fixes this; set evaluation.stratify=false, and remove evaluation.target_bins."
             )
 
-    def make_inner_folds(
-        self, data: SplitInput, rows: np.ndarray, folds: int, seed: int
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
+    def make_inner_folds(self, data: SplitInput, rows: np.ndarray, folds: int, seed: int) -> list[TwoParts]:
         """Divide the training rows in the order of time: each fold follows, after the same gap, the rows to fit on."""
         codes = np.unique(data.time_codes[rows], return_inverse=True)[1]
         with refusing(f"use fewer than {folds} folds (tuning.folds, calibration.folds, threshold.folds)"):
@@ -67,7 +65,7 @@ class Chronological(Splitter):
         first = 0 if self.max_train_size is None else max(0, n_times - self.max_train_size)
         return list_rows_between(data, first, n_times)
 
-    def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> TwoParts:
         if self.validation == 0:
             return rest, NO_ROWS
         n_rows = len(data.y) if self.is_fraction_of_all else len(rest)
@@ -101,7 +99,7 @@ class TimeSeries(Chronological):
     folds: int = count(5, at_least=2)
     test_size: int | None = count(None, at_least=1)
 
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield ``folds`` splits, the earliest first."""
         splitter = model_selection.TimeSeriesSplit(
             self.folds, max_train_size=self.max_train_size, test_size=self.test_size, gap=self.gap
@@ -126,7 +124,7 @@ class TimeHoldout(Chronological):
 
     is_fraction_of_all: ClassVar[bool] = True
 
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield the only split."""
         n = len(data.y)
         n_test = round(self.test * n)

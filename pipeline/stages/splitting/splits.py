@@ -10,6 +10,8 @@ DIGEST_BYTES = 8
 TRAIN = "train"
 VALIDATION = "validation"
 TEST = "test"
+TwoParts = tuple[np.ndarray, np.ndarray]
+"""The numbers of the rows of two parts, such as those to fit on and those to score on."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn import model_selection
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput, Splits
+from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput, Splits, TwoParts
 
 DEFAULT_MAX_FOLDS = 100_000
 MAX_BYTES = 2_000_000_000
@@ -95,7 +95,7 @@ class Splitter(ABC):
             )
 
     @abstractmethod
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield the rows for training and validation, and the rows for testing, of each split."""
 
     def make_splits(self, data: SplitInput, seed: int, max_folds: int = DEFAULT_MAX_FOLDS) -> Splits:
@@ -142,9 +142,7 @@ class Splitter(ABC):
                 raise _refuse_folds(f"more than {len(folds) - 1:,}", max_folds)
         return tuple(folds)
 
-    def make_inner_folds(
-        self, data: SplitInput, rows: np.ndarray, folds: int, seed: int
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
+    def make_inner_folds(self, data: SplitInput, rows: np.ndarray, folds: int, seed: int) -> list[TwoParts]:
         """Divide the training rows of a split into inner folds, keeping together the same rows as the splits.
 
         The proportions of the classes are kept.
@@ -245,7 +243,7 @@ class Splitter(ABC):
         """Return the rows on which a model may be fitted if none is tested: all of them."""
         return np.arange(len(data.y))
 
-    def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> TwoParts:
         """Divide the rows that are not tested into training and validation rows."""
         if self.validation == 0:
             return rest, NO_ROWS
@@ -280,9 +278,7 @@ def require_groups(groups: np.ndarray, folds: int) -> None:
         raise ValueError(f"{folds} folds, but there are {n_groups} groups")
 
 
-def partition_rows(
-    rows: np.ndarray, n_second: int, data: SplitInput, strata: np.ndarray | None, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
+def partition_rows(rows: np.ndarray, n_second: int, data: SplitInput, strata: np.ndarray | None, seed: int) -> TwoParts:
     """Shuffle rows and divide them into two parts.
 
     Parameters

@@ -9,7 +9,7 @@ from sklearn import model_selection
 from sklearn.utils import resample
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.splitting.splits import TEST, TRAIN, VALIDATION, SplitInput
+from bakeoff.pipeline.stages.splitting.splits import TEST, TRAIN, VALIDATION, SplitInput, TwoParts
 from bakeoff.pipeline.stages.splitting.splitter import Splitter, count, fraction, partition_rows, require_groups
 
 
@@ -39,7 +39,7 @@ class Holdout(Splitter):
                 "their sum must be below 1."
             )
 
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield ``repeats`` splits."""
         n = len(data.y)
         strata = self.make_strata(data)
@@ -68,7 +68,7 @@ class KFold(Splitter):
     plain: ClassVar[Any] = model_selection.KFold
     stratified: ClassVar[Any] = model_selection.StratifiedKFold
 
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield ``folds`` × ``repeats`` splits."""
         strata = self.make_strata(data)
         k_fold = self.plain if strata is None else self.stratified
@@ -81,7 +81,7 @@ class KFold(Splitter):
 class LeaveOneOut(Splitter):
     """Leave-one-out: each row is tested with a model fitted on all others."""
 
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield n splits."""
         yield from model_selection.LeaveOneOut().split(data.y)
 
@@ -111,7 +111,7 @@ class Bootstrap(Splitter):
 
     repeats_rows: ClassVar[bool] = True
 
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield ``repeats`` samples, each with the rows that are not in it."""
         n = len(data.y)
         strata = self.make_strata(data)
@@ -125,7 +125,7 @@ class Bootstrap(Splitter):
                 )
             yield sample, left_out
 
-    def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> TwoParts:
         # Copies of a row must not be in both the training and the validation part.
         distinct = np.unique(rest)
         _, validation = super()._set_validation_aside(distinct, data, seed)
@@ -141,7 +141,7 @@ class GroupKFold(KFold):
     plain: ClassVar[Any] = model_selection.GroupKFold
     stratified: ClassVar[Any] = model_selection.StratifiedGroupKFold
 
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield ``folds`` × ``repeats`` splits."""
         require_groups(_require_column(data.groups, "group_kfold", "groups"), self.folds)
         yield from super().iter_outer_splits(data, seed)
@@ -153,7 +153,7 @@ class LeaveOneGroupOut(Splitter):
 
     keeps_groups: ClassVar[bool] = True
 
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield as many splits as there are groups."""
         groups = _require_column(data.groups, "leave_one_group_out", "groups")
         yield from model_selection.LeaveOneGroupOut().split(data.y, groups=groups)
@@ -170,7 +170,7 @@ class FixedSplit(Splitter):
     keeps_groups: ClassVar[bool] = True
     keeps_parts: ClassVar[bool] = True
 
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield the only split."""
         parts = _require_column(data.parts, "fixed", "split")
         for part in (TRAIN, TEST):
@@ -179,7 +179,7 @@ class FixedSplit(Splitter):
         is_tested = parts == TEST  # (n,)
         yield np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
 
-    def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> TwoParts:
         if not data.names_validation_rows:
             return super()._set_validation_aside(rest, data, seed)
         assert data.parts is not None
@@ -197,7 +197,7 @@ class FixedFolds(Splitter):
     keeps_groups: ClassVar[bool] = True
     keeps_folds: ClassVar[bool] = True
 
-    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield a split for each fold, in the order of their numbers."""
         folds = _require_column(data.folds, "fixed_folds", "folds")
         if folds.min() == folds.max() or folds.max() < 0:
