@@ -20,6 +20,7 @@ import yaml
 
 from bakeoff.pipeline.model.pyfunc import MLMODEL_FILE
 from bakeoff.pipeline.tracking.history import FINISHED
+from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors
 from bakeoff.pipeline.tracking.models import ModelPlace, add_run_model, save_model, write_record
 from bakeoff.pipeline.tracking.run_content import RunResults, run_folder
 from bakeoff.pipeline.tracking.sqlite_file import find_cache
@@ -136,11 +137,9 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
     kept = read_kept_run(folder)
     if kept is None:
         return None
-    from mlflow.exceptions import MlflowException
-
     try:
         run = store.client.get_run(kept.run_id)
-    except MlflowException:  # the store has no such run because it was recreated or is a different one
+    except list_store_errors():  # the store has no such run because it was recreated or is a different one
         run = None
     is_open = run is not None and run.info.lifecycle_stage == "active" and run.data.tags.get(HASH_TAG) == job_hash
     if run is None or not is_open or run.info.status == FINISHED:

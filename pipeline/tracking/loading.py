@@ -18,7 +18,7 @@ from bakeoff.pipeline.model.estimator_file import (
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, UnreadableRecord, parse_record
 from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.mlflow_tables import DEFAULT_EXPERIMENT
+from bakeoff.pipeline.tracking.mlflow_tables import DEFAULT_EXPERIMENT, list_store_errors
 from bakeoff.pipeline.tracking.names import find_run_id, find_version, names_run
 from bakeoff.pipeline.tracking.run_content import fetch_folder
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -90,14 +90,12 @@ def load_model(request: RunRequest) -> Model:
 
 def open_model(store: Store, found: FoundModel, trust: Sequence[str] = ()) -> Model:
     """Load a stored model; for the errors see `load_model`."""
-    from mlflow.exceptions import MlflowException
-
     title = f"the model {found.name}" if found.name else f"the model of run {found.run_id}"
     with TemporaryDirectory(prefix="bakeoff-") as temporary:
         try:
             location = store.client.get_logged_model(found.model_id).artifact_location
             folder = fetch_folder(store, location, temporary)
-        except (MlflowException, OSError) as error:
+        except list_store_errors(OSError) as error:
             raise UserError(f"{title} cannot be read: {first_line(error)}") from None
         if not (folder / MODEL_FILE_NAME).is_file():
             raise UserError(

@@ -189,12 +189,12 @@ def read_items(client: MlflowClient, query: str) -> dict[str, StoredItem]:
     return {row[0]: StoredItem(*(text or "" for text in row)) for row in read_rows(client, query)}
 
 
-def is_database_error(error: Exception) -> bool:
-    """Whether MLflow, SQLAlchemy or SQLite reports that a store rejected a call."""
+def list_store_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
+    """Return the errors of a store that rejects a call, and others; after ``except``, they are imported only if needed."""
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
-    return isinstance(error, MlflowException | SQLAlchemyError | sqlite3.Error)
+    return MlflowException, SQLAlchemyError, sqlite3.Error, *others
 
 
 def delete_rows(client: MlflowClient, runs: Collection[str], models: Collection[str]) -> None:

@@ -20,7 +20,7 @@ from bakeoff.pipeline.model.allowed_types import UntrustedType, list_own_package
 from bakeoff.pipeline.model.estimator_file import CODE_FOLDER, MODEL_FILE_NAME, write_own_code
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE, MLMODEL_FILE, PREDICTION, list_outputs
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, format_record
-from bakeoff.pipeline.tracking.mlflow_tables import find_mlflow_version
+from bakeoff.pipeline.tracking.mlflow_tables import find_mlflow_version, list_store_errors
 from bakeoff.pipeline.tracking.names import ModelName, RegisteredVersion, register_version
 from bakeoff.pipeline.tracking.provenance import pin_versions
 from bakeoff.pipeline.tracking.removal import delete_model
@@ -233,8 +233,6 @@ def store_version(
     UserError
         The store cannot be written, or the estimator holds a type that is not trusted.
     """
-    from mlflow.exceptions import MlflowException
-
     experiment_id = str(store.client.get_run(record.run_id).info.experiment_id)
     write = partial(save_model, estimator, training=record, trust=trust)
     try:
@@ -244,7 +242,7 @@ def store_version(
         except BaseException:
             _discard_model(store, model_id)
             raise
-    except (MlflowException, OSError, UntrustedType) as error:
+    except list_store_errors(OSError, UntrustedType) as error:
         reason = first_line(error)
         raise UserError(f"the model of run {record.run_id} cannot be stored as {name}: {reason}") from error
 

@@ -16,6 +16,7 @@ from bakeoff.pipeline.stages.scoring.entries import is_greater_better as is_scor
 from bakeoff.pipeline.stages.scoring.entries import name_entry
 from bakeoff.pipeline.stages.scoring.names import DEFAULTS
 from bakeoff.pipeline.tracking.history import IS_FINISHED
+from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors
 from bakeoff.pipeline.tracking.store import Store, find_fault, iterate_pages, search_runs, write_condition
 
 HEADLINE_KEYS = ("dataset", "dataset_digest", "evaluation.metrics")
@@ -338,11 +339,9 @@ def is_greater_better(metric: str, params: Mapping[str, str] | None = None) -> b
 
 def _find_by_id(store: Store, word: str, must_be_readable: bool) -> str:
     """Return the id of a run of any experiment in this store."""
-    from mlflow.exceptions import MlflowException
-
     try:
         found = store.client.get_run(word)
-    except MlflowException:
+    except list_store_errors():
         # Complete ids are most common, so beginnings are searched for only if there is no such run.
         ids = []
         if re.fullmatch(rf"[0-9a-f]{{{MIN_PREFIX_LETTERS},}}", word):

@@ -23,7 +23,7 @@ from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.text.wording import show_in_line
 from bakeoff.pipeline.tracking import Figure, RunDescription
 from bakeoff.pipeline.tracking.limited_calls import MAX_TRANSFER_SECONDS
-from bakeoff.pipeline.tracking.mlflow_tables import is_database_error
+from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors
 from bakeoff.pipeline.tracking.sqlite_file import find_artifacts
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.store_writer import DatasetInput, MetricValue
@@ -125,10 +125,8 @@ def read_artifact(store: Store, address: str) -> str:
     with TemporaryDirectory(prefix="bakeoff-") as temporary:
         try:
             return fetch_folder(store, address, temporary).read_text()
-        except Exception as error:
-            if not isinstance(error, OSError | ValueError) and not is_database_error(error):
-                raise
-    return ""
+        except list_store_errors(OSError, ValueError):
+            return ""
 
 
 def _require_no_links(folder: Path) -> None:

@@ -33,8 +33,8 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     find_run_ids,
     get_database,
     has_database,
-    is_database_error,
     list_batches,
+    list_store_errors,
     read_runs,
 )
 from bakeoff.pipeline.tracking.sqlite_file import (
@@ -261,10 +261,8 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         raise UserError(
             f"{shown} needs a package that is not installed: {error.name}; {write_install_command('postgres')}."
         ) from error
-    except Exception as error:
-        if isinstance(error, OSError | ValueError) or is_database_error(error):
-            raise UserError(f"{shown} cannot be used: {first_line(error)}") from error
-        raise
+    except list_store_errors(OSError, ValueError) as error:
+        raise UserError(f"{shown} cannot be used: {first_line(error)}") from error
 
 
 def prepare_file(path: Path) -> bool:

@@ -11,6 +11,7 @@ from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import expand_references, find_references
 from bakeoff.pipeline.text.wording import expand_home
+from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors
 from bakeoff.pipeline.tracking.run_content import fetch_folder
 from bakeoff.pipeline.tracking.store import Store
 
@@ -30,13 +31,11 @@ def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
     UserError
         The configuration was deleted, or the run was stored by other code.
     """
-    from mlflow.exceptions import MlflowException
-
     with TemporaryDirectory(prefix="bakeoff-") as folder:
         try:
             address = store.client.get_run(run_id).info.artifact_uri
             text = fetch_folder(store, f"{address}/{CONFIG_FILE}", folder).read_text()
-        except (MlflowException, OSError) as error:
+        except list_store_errors(OSError) as error:
             raise UserError(
                 f"run {run_id} has no artifact {CONFIG_FILE}: it was deleted, or the run was not stored by bakeoff."
             ) from error

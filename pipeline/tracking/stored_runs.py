@@ -16,7 +16,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError, first_line
 from bakeoff.pipeline.tracking.history import FINISHED, find_finished_runs
-from bakeoff.pipeline.tracking.mlflow_tables import is_database_error, read_experiment, read_histories
+from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors, read_experiment, read_histories
 from bakeoff.pipeline.tracking.run_content import artifact_folder, fetch_folder, read_artifact
 from bakeoff.pipeline.tracking.store import Store, load_runs, search_runs, tidy_name, write_condition
 
@@ -80,10 +80,7 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
         with artifact_folder(store, address, partial(_send_records, store)) as folder:
             (folder / f"{record.name}.json").write_text(json.dumps(asdict(record)))
         store.writer.tag_experiment(store.experiment_id, LAST_SWEEP_TAG, record.name)
-    except Exception as error:
-        # A server reports its failures as errors of MLflow.
-        if not isinstance(error, OSError) and not is_database_error(error):
-            raise
+    except list_store_errors(OSError) as error:
         reason = first_line(error).rstrip(".")
         raise UserError(
             f"the list of jobs cannot be written to the artifacts of tracking.uri={store.uri}: {reason}; make space, "
@@ -204,11 +201,9 @@ def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
     UserError
         The query is not in MLflow's filter language.
     """
-    from mlflow.exceptions import MlflowException
-
     try:
         return [to_stored_run(run) for run in search_runs(store, query)]
-    except MlflowException as error:
+    except list_store_errors() as error:
         reason = " ".join(str(error).split()).removeprefix("INVALID_PARAMETER_VALUE: ")
         raise UserError(
             f"filter={query!r} cannot be read: {reason} A filter is written as in MLflow, for example filter="
@@ -342,11 +337,9 @@ def read_values(store: Store, run: StoredRun) -> dict[Place, float]:
 
 def read_tables(store: Store, run: StoredRun) -> dict[str, str]:
     """Return the texts of the `TABLES` among the artifacts of a run; they are empty if its folder was deleted."""
-    from mlflow.exceptions import MlflowException
-
     with TemporaryDirectory(prefix="bakeoff-") as temporary:
         try:
             folder = fetch_folder(store, run.address, temporary)
-        except (MlflowException, OSError):
+        except list_store_errors(OSError):
             return {}
         return {name: (folder / name).read_text() for name in TABLES if (folder / name).is_file()}

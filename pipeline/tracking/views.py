@@ -27,7 +27,7 @@ from bakeoff.pipeline.errors import StoreError, UserError, first_line
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.tracking.history import IS_FINISHED
 from bakeoff.pipeline.tracking.limited_calls import is_server
-from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS, read_rows
+from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS, list_store_errors, read_rows
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.sqlite_file import find_artifacts
 from bakeoff.pipeline.tracking.store import Store, open_store, search_runs, store_uri, write_condition
@@ -155,8 +155,6 @@ def write_views(store: Store, sweep: str = "") -> str:
     UserError
         There is no such sweep.
     """
-    from mlflow.exceptions import MlflowException
-
     try:
         tags = dict(KIND_TAGS)
         now = time.time_ns() // 1_000_000
@@ -167,7 +165,7 @@ def write_views(store: Store, sweep: str = "") -> str:
             return "No run of the experiment has a score yet, so no views were written."
         for key, value in tags.items():
             store.writer.tag_experiment(store.experiment_id, key, value)
-    except (MlflowException, StoreError, OSError) as error:
+    except list_store_errors(StoreError, OSError) as error:
         return f"The views could not be written: {first_line(error)}"
     return ""
 

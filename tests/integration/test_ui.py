@@ -7,8 +7,9 @@ import socket
 
 import mlflow_server
 from command import Bakeoff
-from mlflow import MlflowClient
-from mlflow.exceptions import MlflowException
+
+from bakeoff.pipeline.errors import StoreError
+from bakeoff.pipeline.tracking.store_writer import FileWriter
 
 
 def test_the_ui_of_a_missing_store_is_refused(bakeoff: Bakeoff) -> None:
@@ -27,10 +28,10 @@ def test_the_ui_of_a_missing_experiment_is_refused_with_those_that_are_there(bak
 
 def test_pages_open_although_the_views_cannot_be_written(bakeoff: Bakeoff) -> None:
     def refuse(*_: object) -> None:
-        raise MlflowException("you may only read")
+        raise StoreError("you may only read")
 
     assert bakeoff("dataset=iris", "learner=majority", "tracking.models=false").status == 0
-    bakeoff.patch.setattr(MlflowClient, "set_experiment_tag", refuse)
+    bakeoff.patch.setattr(FileWriter, "tag_experiment", refuse)
     started: list[str] = []
     bakeoff.patch.setattr(os, "execv", lambda _, words: started.extend(words))
     answer = bakeoff("ui", "port=0")
