@@ -190,7 +190,7 @@ def read_items(client: MlflowClient, query: str) -> dict[str, StoredItem]:
 
 
 def list_store_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
-    """Return the errors of a store that rejects a call, and others; after ``except``, they are imported only if needed."""
+    """Return the errors of a store that rejects a call, and others; ``except`` calls this only if an error occurs."""
     from mlflow.exceptions import MlflowException
     from sqlalchemy.exc import SQLAlchemyError
 
