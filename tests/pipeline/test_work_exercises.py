@@ -35,7 +35,7 @@ def key() -> HandCalculation:
 
 
 @pytest.mark.parametrize("name", CALCULATIONS)
-@pytest.mark.parametrize(("share", "seed"), [(0.3, None), (0.5, 1), (1.0, 2)])
+@pytest.mark.parametrize(("share", "seed"), [(0.3, None), (1.0, 2)])
 def test_a_sheet_has_boxes_in_place_of_results(name: str, share: float, seed: int | None) -> None:
     key = calculate(replace(PERCEPTRON, words=WORDS[name]))
     sheet = blank_results(key, share, seed)
@@ -121,7 +121,7 @@ def test_a_class_receives_sheets_with_other_tables_and_their_keys(tmp_path: Path
         work_by_hand(request)
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))])
+@pytest.mark.parametrize("seed", [0, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CALCULATIONS)
 def test_a_random_table_has_no_ties_and_small_numbers(name: str, seed: int) -> None:
     made = calculate(replace(PERCEPTRON, words=WORDS[name], rows="8", seed=seed))
