@@ -74,8 +74,6 @@ class TreeBuilder:
 
     Attributes
     ----------
-    depth : int
-        The depth of the newest level.
     node_count : int
         The number of node numbers assigned.
     root_weight : ndarray of shape (number of trees,)
@@ -84,7 +82,6 @@ class TreeBuilder:
     def __init__(self, n_values: np.ndarray, target: Target) -> None:
         self.n_values = n_values
         self.target = target
-        self.depth = 0
         self.node_count = 0
         self.root_weight = np.empty(0)
         self._nodes: list[NodeRecords] = []
@@ -94,48 +91,74 @@ class TreeBuilder:
         self._splits = [SplitRecords(integers, integers, reals, integers, integers, integers, reals)]
         self._routes = [NO_ROUTES]
 
+    @property
+    def depth(self) -> int:
+        """The depth of the newest level."""
+        return len(self._nodes) - 1
+
     def add_roots(self, frontier: Frontier) -> Level:
         """Record the nodes of a frontier as the roots of trees."""
         rows = frontier.order[0].astype(np.intp)
-        stats = self._compute_stats(rows, frontier.node_of_position, frontier.n_positions)
         number = np.arange(frontier.n_positions.size)
-        branch = np.zeros_like(number)
-        roots = Level(number, tree=number, branch=branch, stats=stats, rows=rows)
-        self.node_count = number.size
-        self.root_weight = stats.weight
-        self._record_nodes(roots)
-        return roots
+        stats = self.add_nodes(number, number, rows, frontier.n_positions)
+        return Level(number, tree=number, branch=np.zeros_like(number), stats=stats, rows=rows)
 
-    def add_splits(self, level: Level, splits: Splits, partition: Partition) -> None:
-        """Record the splits of a level, and reserve numbers for the children."""
+    def add_nodes(self, number: np.ndarray, tree: np.ndarray, rows: np.ndarray, n_positions: np.ndarray) -> NodeStats:
+        """Record the nodes of a level, and return their statistics.
+
+        Parameters
+        ----------
+        number, tree, n_positions : ndarray of shape (m,), int
+            The number of each node, its tree, and its number of rows.
+        rows : ndarray of shape (n,), int
+            The rows, node after node.
+
+        Returns
+        -------
+        NodeStats
+        """
+        node_of_row = np.arange(number.size).repeat(n_positions)  # (n,)
+        stats, addends = self.target.compute_stats(rows, node_of_row, n_positions)
+        self.target.store_addends(rows, addends)
+        if not self._nodes:
+            self.node_count = number.size
+            self.root_weight = stats.weight
+        depth = np.full(number.size, len(self._nodes))
+        self._nodes.append(NodeRecords(number, tree, depth, stats))
+        return stats
+
+    def add_splits(self, number: np.ndarray, splits: Splits, partition: Partition) -> np.ndarray:
+        """Record the splits of nodes with these numbers (m,), and return the numbers of their first children: (m,)."""
         n_children = partition.n_branches
         # The children of the first node come first, then those of the second, and so on.
-        children_up_to = np.cumsum(n_children)
-        self._first_child = children_up_to - n_children + self.node_count  # (m,)
+        children_up_to = n_children.cumsum()
+        first_child: np.ndarray = children_up_to - n_children + self.node_count
         self.node_count += int(children_up_to[-1])
         self._splits.append(
             SplitRecords(
-                number=level.number,
+                number=number,
                 feature=splits.feature,
                 threshold=splits.threshold,
                 missing_branch=partition.missing_branch,
-                first_child=self._first_child,
+                first_child=first_child,
                 n_children=n_children,
                 gain=splits.gain,
             )
         )
         routes = splits.routes
         if routes.node.size:
-            number = level.number[routes.node]
-            self._routes.append(routes._replace(node=number))
+            self._routes.append(routes._replace(node=number[routes.node]))
+        return first_child
 
-    def add_nodes(self, level: Level, partition: Partition, rows: np.ndarray) -> Level:
+    def add_children(self, level: Level, first_child: np.ndarray, partition: Partition, rows: np.ndarray) -> Level:
         """Record the children of a level.
 
         Parameters
         ----------
         level : Level
-            The level of the parents, the same as in the last call of `add_splits`.
+            The level of the parents.
+        first_child : ndarray of shape (m,), int
+            The result of `add_splits`.
         partition : Partition
         rows : ndarray of shape (n,), int
             The rows of all children, sorted by branch and within a branch by parent.
@@ -152,24 +175,10 @@ class TreeBuilder:
         cell = exists.ravel().nonzero()[0]
         branch, parent = np.divmod(cell, m)
         n_positions = partition.branch_rows.ravel().take(cell)
-        node_of_row = np.repeat(np.arange(cell.size), n_positions)  # (n,)
-        stats = self._compute_stats(rows, node_of_row, n_positions)
-        number = self._first_child.take(parent) + branch
+        number = first_child.take(parent) + branch
         tree = level.tree.take(parent)
-        children = Level(number, tree, branch, stats, rows)
-        self.depth += 1
-        self._record_nodes(children)
-        return children
-
-    def _compute_stats(self, rows: np.ndarray, node_of_row: np.ndarray, n_positions: np.ndarray) -> NodeStats:
-        """Compute the statistics of nodes, and store the addends of their rows in the target."""
-        stats, addends = self.target.compute_stats(rows, node_of_row, n_positions)
-        self.target.store_addends(rows, addends)
-        return stats
-
-    def _record_nodes(self, level: Level) -> None:
-        depth = np.full(level.number.size, self.depth)
-        self._nodes.append(NodeRecords(level.number, level.tree, depth, level.stats))
+        stats = self.add_nodes(number, tree, rows, n_positions)
+        return Level(number, tree, branch, stats, rows)
 
     def _join_splits(self) -> SplitRecords:
         """Return the splits of all levels, without nodes for which no split was found."""

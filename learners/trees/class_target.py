@@ -61,6 +61,7 @@ class ClassTarget(Target):
     ) -> None:
         self.codes = codes
         self.c = c
+        self.n_sums = c - 1
         self._impurity = impurity
         # `mark_same_class` reads many codes, which stay in cache if their dtype is small.
         self._small_codes = codes.astype(np.min_scalar_type(c))

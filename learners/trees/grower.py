@@ -37,7 +37,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from bakeoff.learners.trees.builder import Level, TreeBuilder
-from bakeoff.learners.trees.criteria import Criterion
+from bakeoff.learners.trees.criteria import Criterion, SquaredDistance
+from bakeoff.learners.trees.dense_growth import MAX_ROWS, MAX_SUMS, DenseGrower
 from bakeoff.learners.trees.frontier import Frontier, group_by_branch
 from bakeoff.learners.trees.splitting.partition import Partition, partition_rows
 from bakeoff.learners.trees.splitting.splits import NO_RULES, C45Rules, SplitRules, Splits
@@ -125,6 +126,9 @@ def grow_tree(X: np.ndarray, target: Target, n_values: np.ndarray, limits: Growt
     -------
     Tree
     """
+    if isinstance(limits.criterion, SquaredDistance) and _may_grow_densely(X, target, n_values, limits):
+        grower = DenseGrower(X, target, limits.criterion, limits.min_samples_leaf)
+        return grower.grow(_limit_node_rows(limits), limits.max_depth)
     draws_features = len(limits.generators) > 0
     frontier = Frontier.from_rows(X, n_values > 0, target, draws_features=draws_features)
     return grow_frontier(frontier, n_values, limits)[0]
@@ -159,7 +163,7 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
         splits = _drop_weak_splits(splits, frontier, level, limits, builder.root_weight)
         # T is split into T_1 and T_2, or for nominal features into as many parts as there are branches.
         partition = partition_rows(frontier, splits)
-        builder.add_splits(level, splits, partition)
+        first_child = builder.add_splits(level.number, splits, partition)
         if np.isfinite(limits.max_leaf_nodes):
             is_made = builder.mark_best_first(limits.max_leaf_nodes)
             partition = partition.keep_splits(is_made[level.number], frontier.node_of_position)
@@ -167,8 +171,25 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
             break
         # R is split into R_1 and R_2, and the next iteration calls Split for each of them.
         rows = _group_rows_by_child(frontier, partition)
-        level = builder.add_nodes(level, partition, rows)
+        level = builder.add_children(level, first_child, partition, rows)
     return builder.finish_trees(limits.max_leaf_nodes)
+
+
+def _may_grow_densely(X: np.ndarray, target: Target, n_values: np.ndarray, limits: GrowthLimits) -> bool:
+    """Return whether a tree on the rows of X (n, d) needs no more than `DenseGrower`."""
+    n, d = X.shape
+    if n > MAX_ROWS or n * d * target.n_sums > MAX_SUMS:
+        return False
+    has_limits = limits.min_impurity_decrease > 0 or limits.min_weight_leaf > 0 or limits.c45.cut_minimum
+    grows_best_first = np.isfinite(limits.max_leaf_nodes)
+    has_draws = limits.generators or limits.threshold_generator is not None
+    has_weights = target.fixed_point_weight is not None
+    return not (has_limits or grows_best_first or has_draws or has_weights or n_values.any() or np.isnan(X).any())
+
+
+def _limit_node_rows(limits: GrowthLimits) -> int:
+    """Return the number of rows below which a node is not split."""
+    return max(limits.min_samples_split, 2 * limits.min_samples_leaf, 2)
 
 
 def _keep_open_nodes(level: Level, limits: GrowthLimits, depth: int) -> Level:
@@ -177,8 +198,7 @@ def _keep_open_nodes(level: Level, limits: GrowthLimits, depth: int) -> Level:
         none = np.zeros(level.number.size, dtype=bool)
         return level.select_nodes(none)
     stats = level.stats
-    min_rows = max(limits.min_samples_split, 2 * limits.min_samples_leaf, 2)
-    is_open = stats.n_rows >= min_rows
+    is_open = stats.n_rows >= _limit_node_rows(limits)
     is_open &= ~stats.pure
     if limits.min_weight_leaf > 0:
         is_open &= stats.weight >= 2 * limits.min_weight_leaf

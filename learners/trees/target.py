@@ -69,6 +69,8 @@ class Target(ABC):
         Whether rows may be counted by value without changing even the last bit of a tree.
     mean_error : float
         The round-off of the mean of a branch, in the unit of the sums of rows of weight 1.
+    n_sums : int
+        The number of sums of a branch, without its weight.
     """
 
     weight: np.ndarray
@@ -76,6 +78,7 @@ class Target(ABC):
     fixed_point_weight: np.ndarray | None
     fixed_point_scale: float
     mean_error: float
+    n_sums: int = 1
     weights_are_counts: bool = False
     allows_histogram: bool = False
 
@@ -341,10 +344,11 @@ class NumericTarget(Target):
         The unit is 2^``exponent`` (m,). Steps are as fine as exact sums allow, but not finer than the last bit of the
         largest target (m,) in magnitude.
         """
-        bits_for_sum = BITS_OF_SUM - np.ceil(np.log2(counted))
+        _, bits_of_count = np.frexp(counted - 1)  # the logarithm of the count, rounded up
         _, exponent_of_largest = np.frexp(largest)
+        bits_for_sum = BITS_OF_SUM - bits_of_count
         bits_given = BITS_OF_FLOAT + exponent - exponent_of_largest
-        steps: np.ndarray = np.exp2(np.minimum(bits_for_sum, bits_given))
+        steps: np.ndarray = np.ldexp(1.0, np.minimum(bits_for_sum, bits_given))
         return steps
 
     def _round_addends(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
-from bakeoff.learners.trees import training_table
+from bakeoff.learners.trees import grower, training_table
 from bakeoff.learners.trees.splitting import numeric
 from bakeoff.learners.trees.splitting.cuts import HistogramBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules
@@ -36,23 +36,38 @@ def _are_equal(one: Tree, other: Tree) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("c", [0, 2, 3, 4, 11])
 @pytest.mark.parametrize("limit", LIMITS, ids=str)
 @pytest.mark.parametrize("weights", ["none", "whole", "fractions"])
 def test_a_dense_scan_and_listed_cuts_give_one_tree(
-    c: int, limit: dict[str, Any], weights: str, monkeypatch: pytest.MonkeyPatch
+    limit: dict[str, Any], weights: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in range(3):
-        X, y = _make_table(seed, c)
+        X, y = _make_table(seed, c=0)
         rng = np.random.default_rng(seed)
         sample_weight = {"none": None, "whole": rng.integers(1, 4, 300), "fractions": rng.random(300) + 0.1}[weights]
-        learner = (DecisionTreeClassifier if c else DecisionTreeRegressor)(**limit)
+        learner = DecisionTreeRegressor(**limit)
         by_dense_scan = learner.fit(X, y, sample_weight).fitted_tree_
         with monkeypatch.context() as without_scan:
-            without_scan.setattr(numeric, "MAX_CELLS_SCANNED", 0)
             without_scan.setattr(numeric, "MAX_POSITIONS_PER_CUT", 0)
             by_listing = learner.fit(X, y, sample_weight).fitted_tree_
         assert _are_equal(by_dense_scan, by_listing)
+
+
+@pytest.mark.parametrize("c", [0, 2, 3, 4, 11])
+@pytest.mark.parametrize("limit", [{}, {"min_samples_leaf": 5}, {"min_samples_split": 9, "max_depth": 4}], ids=str)
+def test_a_small_complete_table_grows_the_tree_of_the_general_loop(
+    c: int, limit: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(5):
+        X, y = _make_table(seed, c)
+        X[:, 4] = np.rint(4 * X[:, 0])
+        X[:9] = X[0]  # equal rows of several classes, or with several targets, cannot be separated
+        learner = (DecisionTreeClassifier if c else DecisionTreeRegressor)(**limit)
+        dense = learner.fit(X, y).fitted_tree_
+        with monkeypatch.context() as without_dense_growth:
+            without_dense_growth.setattr(grower, "MAX_SUMS", 0)
+            general = learner.fit(X, y).fitted_tree_
+        assert _are_equal(dense, general)
 
 
 def _make_table_of_few_values(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -77,6 +92,7 @@ def _make_table_of_few_values(seed: int) -> tuple[np.ndarray, np.ndarray, np.nda
 def test_histograms_and_sorted_rows_give_one_tree(
     criterion: Any, limit: dict[str, Any], weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(grower, "MAX_SUMS", 0)  # otherwise the smallest tables need neither
     for seed in range(6):
         X, y, weight = _make_table_of_few_values(seed)
         sample_weight = weight if weighted else None
@@ -98,6 +114,7 @@ def test_histograms_serve_columns_of_few_known_values(missing: bool, monkeypatch
         return list_cuts(block, rules)
 
     monkeypatch.setattr(HistogramBlock, "list_cuts", list_and_count)
+    monkeypatch.setattr(grower, "MAX_SUMS", 0)
     X, y, _ = _make_table_of_few_values(2)
     if missing:
         X[0, 0] = np.nan

@@ -29,17 +29,8 @@ import numpy as np
 
 from bakeoff.learners.trees.criteria import SquaredDistance
 from bakeoff.learners.trees.splitting.cuts import HistogramBlock, draw_thresholds, mark_last_below, set_thresholds
+from bakeoff.learners.trees.splitting.dense_scan import MAX_POSITIONS_PER_CUT, BestCuts, find_dense_cuts
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
-from bakeoff.learners.trees.splitting.gini_prefix_sums import (
-    MAX_CELLS_SCANNED,
-    MAX_POSITIONS_PER_CUT,
-    BestCuts,
-    bound_gini_merit,
-    compute_gini_gain,
-    find_dense_cuts,
-    sum_squares_at_cuts,
-    supports_square_sums,
-)
 from bakeoff.learners.trees.splitting.splits import (
     SplitRules,
     Splits,
@@ -49,6 +40,12 @@ from bakeoff.learners.trees.splitting.splits import (
     find_first_of_nodes,
     find_first_of_pairs,
     find_largest_of_nodes,
+)
+from bakeoff.learners.trees.splitting.square_sums import (
+    bound_gini_merit,
+    compute_gini_gain,
+    sum_squares_at_cuts,
+    supports_square_sums,
 )
 
 
@@ -79,18 +76,16 @@ def find_numeric_splits(
 ) -> Splits:
     """Return the best cuts of the wanted (feature, node) pairs (b, m), or of all, given the side of missing cells."""
     drawn = None if rules.draws is None else draw_thresholds(block, rules.draws)  # (b, m)
-    # A dense scan evaluates all pairs, and treats missing cells as the largest values.
-    needs_all_cuts = drawn is None and wanted is None and not missing_left
-    may_scan_densely = needs_all_cuts and isinstance(rules.criterion, SquaredDistance)
-    n_cells = block.changes.size
-    if may_scan_densely and n_cells <= MAX_CELLS_SCANNED:
-        return _scan_densely(block, rules)
     is_candidate = _mark_candidates(block, wanted, rules, missing_left)  # (b, n)
     if drawn is not None:
         is_candidate &= mark_last_below(block, drawn)
-    n_candidates = np.count_nonzero(is_candidate)
-    if may_scan_densely and n_cells < MAX_POSITIONS_PER_CUT * n_candidates:
-        return _scan_densely(block, rules)
+    # A dense scan evaluates all pairs, and treats missing cells as the largest values.
+    needs_all_cuts = drawn is None and wanted is None and not missing_left
+    if needs_all_cuts and isinstance(rules.criterion, SquaredDistance) and not rules.criterion.classes:
+        n_candidates = np.count_nonzero(is_candidate)
+        if is_candidate.size < MAX_POSITIONS_PER_CUT * n_candidates:
+            best = find_dense_cuts(block, rules)
+            return make_splits(block, best, merit=best.gain, missing_left=False)
 
     # List the candidates, with the sums to the left of each.
     position = np.flatnonzero(is_candidate)
@@ -115,11 +110,6 @@ def find_histogram_splits(block: HistogramBlock, rules: SplitRules) -> Splits:
     node, pair = block.find_pairs(position)
     cuts = Cuts(position, node, pair, left)
     return _choose_cuts(block, cuts, rules, missing_left=False)
-
-
-def _scan_densely(block: FeatureBlock, rules: SplitRules) -> Splits:
-    best = find_dense_cuts(block, rules)
-    return make_splits(block, best, merit=best.gain, missing_left=False)
 
 
 def _choose_cuts(
