@@ -184,7 +184,8 @@ class Network:
             # Chain rule for the layer below; no derivative with respect to the inputs is needed.
             if i > 0:
                 delta_below = self._deltas[i - 1][:size]
-                np.matmul(delta, self.coefs[i].T, out=delta_below)
+                # Unlike np.matmul, np.dot uses BLAS for the outer product that a single output requires.
+                np.dot(delta, self.coefs[i].T, out=delta_below)
                 multiply_by_derivative(self.activation, layers[i], delta_below)
                 delta = delta_below
 
