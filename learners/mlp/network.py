@@ -180,7 +180,7 @@ class Network:
         size = delta.shape[0]
         for i in reversed(range(len(self.coefs))):
             np.matmul(layers[i].T, delta, out=self._coef_gradients[i])
-            np.sum(delta, axis=0, out=self._intercept_gradients[i])
+            np.add.reduce(delta, axis=0, out=self._intercept_gradients[i])
             # Chain rule for the layer below; no derivative with respect to the inputs is needed.
             if i > 0:
                 delta_below = self._deltas[i - 1][:size]
@@ -238,7 +238,8 @@ def logistic_loss(z: np.ndarray, target: np.ndarray, weight: np.ndarray | None =
 def softmax_loss(z: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None) -> float:
     """Return Σ w (ln Σ_k exp(z_k) - z_code), and replace z (batch, c) by w times probabilities minus one-hot."""
     rows = np.arange(z.shape[0])
-    z -= z.max(axis=1, keepdims=True)
+    # For a batch, maxima in column order are several times as fast as those of one short row after another.
+    z -= z.copy(order="F").max(axis=1, keepdims=True)
     own = z[rows, target]  # (batch,)
     np.exp(z, out=z)
     normalizer = z.sum(axis=1, keepdims=True)  # (batch, 1)

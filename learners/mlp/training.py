@@ -416,8 +416,8 @@ class Adam:
     def update_parameters(self, parameters: np.ndarray, gradient: np.ndarray) -> None:
         """See `Solver`."""
         self._n_steps += 1
-        bias_correction = np.sqrt(1.0 - self.beta_2**self._n_steps) / (1.0 - self.beta_1**self._n_steps)
-        second_moment_unit = np.sqrt(1.0 - self.beta_2)
+        bias_correction = math.sqrt(1.0 - self.beta_2**self._n_steps) / (1.0 - self.beta_1**self._n_steps)
+        second_moment_unit = math.sqrt(1.0 - self.beta_2)
         self._first_moment *= self.beta_1
         self._first_moment += gradient
         gradient *= gradient
