@@ -5,6 +5,7 @@
     python benchmarks/learners.py --full --docs --merge --learners knn svm      measure these again, keep the others
     python benchmarks/learners.py --docs --merge --learners                     only write the page from the CSV file
     python benchmarks/learners.py --learners knn svm --rows 1000 10000 --columns 20 --classes 2
+    python benchmarks/learners.py --learners svm --data --rows --files letter.dat    a file without a header
 
 Both are built from their files in conf/learner and receive the same rows through the public API. They are timed
 alternately in one process on one core, and the tables give medians of CPU time. Columns are standardized, and nominal
@@ -31,7 +32,7 @@ from benchmarks.measuring import Task, side_by_side
 from benchmarks.objectives import OBJECTIVES
 from benchmarks.summary import page_summary, summary
 from benchmarks.tables import DOCS, machine, replace_part
-from benchmarks.tasks import BUNDLED, bundled, made, nominal
+from benchmarks.tasks import BUNDLED, bundled, from_file, made, nominal
 
 
 def main() -> None:
@@ -76,6 +77,7 @@ def arguments() -> argparse.Namespace:
     names = [name for name in REGISTRY if _conf(f"sklearn_{name}").is_file()]
     parser.add_argument("--learners", nargs="*", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--data", nargs="*", choices=BUNDLED, default=list(BUNDLED), help="bundled data")
+    parser.add_argument("--files", nargs="*", type=Path, default=[], help="of numbers, with the class last")
     parser.add_argument("--rows", nargs="*", type=int, help="n of made data")
     parser.add_argument("--columns", nargs="*", type=int, help="d of made data")
     parser.add_argument("--classes", nargs="*", type=int, help="c of made data")
@@ -101,6 +103,7 @@ def tasks(learner: Any, asked: argparse.Namespace) -> Iterator[Task]:
 
     classifies = is_classifier(learner)
     yield from (bundled(name) for name in asked.data if (name != "diabetes") == classifies)
+    yield from (from_file(path) for path in asked.files if classifies)
     for n in asked.rows:
         for d in asked.columns:
             yield from (made(n, d, c) for c in (asked.classes if classifies else [0]))

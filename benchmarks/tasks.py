@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,15 @@ def bundled(name: str) -> Task:
     rows, queries, labels, truth = train_test_split(scale(X), y, test_size=0.2, random_state=0)
     c = 0 if name == "diabetes" else len(np.unique(y))
     return Task(f"{name} {rows.shape[0]}×{rows.shape[1]}", "bundled", c, rows, labels, queries, truth)
+
+
+def from_file(path: Path) -> Task:
+    """Return a CSV file of numbers, standardized, with the class in the last column; a tenth of its rows is predicted."""
+    table = pd.read_csv(path, header=None, skipinitialspace=True)
+    X, y = scale(table.iloc[:, :-1].to_numpy(np.float64)), table.iloc[:, -1].to_numpy()
+    rows, queries, labels, truth = train_test_split(X, y, test_size=0.1, random_state=0, stratify=y)
+    name = f"{path.stem} {rows.shape[0]}×{rows.shape[1]}"
+    return Task(name, "file", len(np.unique(y)), rows, labels, queries, truth)
 
 
 def made(n: int, d: int, c: int) -> Task:
