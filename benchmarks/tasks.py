@@ -34,7 +34,7 @@ def bundled(name: str) -> Task:
 
 
 def from_file(path: Path) -> Task:
-    """Return a CSV file of numbers, standardized, with the class in the last column; a tenth of its rows is predicted."""
+    """Return a CSV file of numbers, standardized, whose last column is the class; a tenth of its rows is predicted."""
     table = pd.read_csv(path, header=None, skipinitialspace=True)
     X, y = scale(table.iloc[:, :-1].to_numpy(np.float64)), table.iloc[:, -1].to_numpy()
     rows, queries, labels, truth = train_test_split(X, y, test_size=0.1, random_state=0, stratify=y)
