@@ -44,8 +44,10 @@ from bakeoff.learners.base.input_checks import (
     as_small_integers,
     encode_distinct,
     encode_table,
+    find_nominal_columns,
     is_default,
     learn_categories,
+    split_columns,
 )
 
 
@@ -84,12 +86,16 @@ class Learner(BaseEstimator):
         """Return X as float64 of shape (n, d); nominal cells are codes, missing cells NaN, unseen values -1."""
         if hasattr(self, "categorical_features"):
             if reset:
-                self.categories_: Categories = learn_categories(X, self.categorical_features)
-                self._any_nominal = any(values is not None for values in self.categories_)
+                is_nominal = find_nominal_columns(X, self.categorical_features)  # (d,)
+                self._any_nominal = bool(is_nominal.any())
             if self._any_nominal:
-                validate_data(self, X, reset=reset, skip_check_array=True)
+                if not self._recognize_columns(X, reset=reset):
+                    validate_data(self, X, reset=reset, skip_check_array=True)
+                columns = split_columns(X)
+                if reset:
+                    self.categories_: Categories = learn_categories(columns, is_nominal)
                 allow_nan = get_tags(self).input_tags.allow_nan
-                return encode_table(X, self.categories_, allow_nan=allow_nan, owner=type(self).__name__)
+                return encode_table(columns, self.categories_, allow_nan=allow_nan, owner=type(self).__name__)
         table = self._check_numbers(X, reset=reset)
         if reset and hasattr(self, "categorical_features"):
             self.categories_ = [None] * table.shape[1]
@@ -98,19 +104,17 @@ class Learner(BaseEstimator):
     def _check_numbers(self, X: Any, *, reset: bool) -> np.ndarray:
         """Return a table without nominal columns as float64.
 
-        Plain arrays, and DataFrames with the training columns, skip scikit-learn's slower checks.
+        Plain arrays and DataFrames skip scikit-learn's slower checks.
         """
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
+        table: np.ndarray | None = None
+        if self._recognize_columns(X, reset=reset):
+            table = as_plain_table(X.to_numpy())
+        elif not hasattr(self, "feature_names_in_"):
             table = as_plain_table(X)
             if table is not None and reset:
                 self.n_features_in_ = table.shape[1]
-            if table is not None and table.shape[1] == self.n_features_in_:
-                return table
-        elif not reset and hasattr(X, "iloc") and np.array_equal(np.asarray(X.columns), names):
-            table = as_plain_table(X.to_numpy())
-            if table is not None:
-                return table
+        if table is not None and table.shape[1] == self.n_features_in_:
+            return table
         allow_nan = get_tags(self).input_tags.allow_nan
         ensure_all_finite: bool | str = "allow-nan" if allow_nan else True
         try:
@@ -126,6 +130,20 @@ class Learner(BaseEstimator):
                 f"columns{alternative}."
             ) from error
         return checked
+
+    def _recognize_columns(self, X: Any, *, reset: bool) -> bool:
+        """Store the names of the columns of X, or compare them; False if scikit-learn's slower check must decide."""
+        if not hasattr(X, "iloc") or X.ndim != 2 or not X.size:
+            return False
+        names = X.columns.tolist()
+        if not reset:
+            return names == list(getattr(self, "feature_names_in_", []))
+        is_text = all(type(name) is str for name in names)
+        if not is_text or len(set(names)) < len(names):
+            return False
+        self.feature_names_in_ = np.array(names, dtype=object)  # (d,)
+        self.n_features_in_ = len(names)
+        return True
 
     def _check_query(self, X: Any) -> np.ndarray:
         """Return the query rows as `_check_table` does, of shape (m, d); raises NotFittedError before ``fit``."""

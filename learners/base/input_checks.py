@@ -129,6 +129,9 @@ def check_path_values(learner: Any, parameter: str, values: Sequence[Any]) -> li
 
 Categories: TypeAlias = list[np.ndarray | None]
 
+Column: TypeAlias = tuple[Any, np.ndarray | None]
+"""The cells (n,) of a column and, if it is categorical, the values (k,) that its dtype declares."""
+
 UNSEEN = -1.0
 """The code of a value that did not occur in training."""
 
@@ -136,8 +139,8 @@ TILE_CELLS = 1 << 16
 """Number of cells counted together; their indices take 512 KiB and stay in the cache."""
 
 
-def learn_categories(X: Any, categorical_features: Any) -> Categories:
-    """Find the nominal columns of a table and their values.
+def find_nominal_columns(X: Any, categorical_features: Any) -> np.ndarray:
+    """Find the nominal columns of a table.
 
     Parameters
     ----------
@@ -148,65 +151,19 @@ def learn_categories(X: Any, categorical_features: Any) -> Categories:
 
     Returns
     -------
-    list of length d
-        The values of a nominal column: all values declared by its dtype, or else the sorted values that occur; None for
-        a numeric column.
+    ndarray of shape (d,), bool
+        Of shape (0,) if no column can be nominal.
 
     Raises
     ------
     ValueError
         A name or position is not a column of X.
     """
-    if categorical_features is None or (isinstance(categorical_features, str) and not hasattr(X, "dtypes")):
-        return [None]
-    X = _as_table(X)
-    d = X.shape[1]
-    is_nominal = _find_nominal_columns(X, categorical_features, d)  # (d,)
-    if is_nominal.all() and isinstance(X, np.ndarray):
-        integers = as_small_integers(X)
-        if integers is not None:
-            return [np.flatnonzero(occurs).astype(X.dtype) for occurs in _find_occurring_integers(integers)]
-    return [_find_values(_get_column(X, j)) if is_nominal[j] else None for j in range(d)]
-
-
-def encode_table(X: Any, categories: Categories, *, allow_nan: bool, owner: str) -> np.ndarray:
-    """Convert a table of numeric and nominal columns to numbers.
-
-    Parameters
-    ----------
-    X : DataFrame or array-like of shape (m, d)
-    categories : list of length d
-        The result of `learn_categories`.
-    allow_nan : bool
-        Whether missing cells are allowed.
-    owner : str
-        The name of the learner, for error messages.
-
-    Returns
-    -------
-    ndarray of shape (m, d)
-        Numeric cells unchanged and nominal cells as codes; NaN if missing, `UNSEEN` if the value is unknown.
-
-    Raises
-    ------
-    ValueError
-        Infinite cells, text in a numeric column, or missing cells that are not allowed.
-    """
-    X = _as_table(X)
-    integer_codes = _encode_integer_table(X, categories)
-    if integer_codes is not None:
-        return integer_codes
-    columns = []
-    for j, values in enumerate(categories):
-        column = _get_column(X, j)
-        columns.append(_convert_numbers(column, j) if values is None else _encode_column(column, values))
-    table = np.column_stack(columns)  # (m, d)
-    ensure_all_finite: bool | str = "allow-nan" if allow_nan else True
-    return check_array(table, dtype=np.float64, ensure_all_finite=ensure_all_finite, estimator=owner, input_name="X")
-
-
-def _find_nominal_columns(X: Any, categorical_features: Any, d: int) -> np.ndarray:
-    if isinstance(categorical_features, str):
+    from_dtype = isinstance(categorical_features, str)
+    if categorical_features is None or (from_dtype and not hasattr(X, "iloc")):
+        return np.zeros(0, dtype=bool)
+    d = _as_table(X).shape[1]
+    if from_dtype:
         return np.array([str(dtype) == "category" for dtype in X.dtypes], dtype=bool)
     chosen = np.asarray(categorical_features)
     if chosen.dtype.kind == "b":
@@ -224,18 +181,87 @@ def _find_nominal_columns(X: Any, categorical_features: Any, d: int) -> np.ndarr
     return mask
 
 
+def split_columns(X: Any) -> np.ndarray | list[Column]:
+    """Return the d columns of a DataFrame, and anything else as an array of shape (n, d)."""
+    table = _as_table(X)
+    if isinstance(table, np.ndarray):
+        return table
+    columns = []
+    for _, column in table.items():
+        categories = getattr(column.dtype, "categories", None)
+        columns.append((column, None if categories is None else np.asarray(categories)))
+    return columns
+
+
+def _split_array(table: np.ndarray) -> list[Column]:
+    return [(column, None) for column in table.T]
+
+
+def learn_categories(columns: np.ndarray | list[Column], is_nominal: np.ndarray) -> Categories:
+    """Find the values of the nominal columns (d,) of a table.
+
+    Returns
+    -------
+    list of length d
+        The values of a nominal column: all values declared by its dtype, or else the sorted values that occur; None for
+        a numeric column.
+    """
+    if isinstance(columns, np.ndarray):
+        integers = as_small_integers(columns) if is_nominal.all() else None
+        if integers is not None:
+            return [np.flatnonzero(occurs).astype(columns.dtype) for occurs in _find_occurring_integers(integers)]
+        columns = _split_array(columns)
+    return [_find_values(*column) if nominal else None for column, nominal in zip(columns, is_nominal, strict=True)]
+
+
+def encode_table(
+    columns: np.ndarray | list[Column], categories: Categories, *, allow_nan: bool, owner: str
+) -> np.ndarray:
+    """Convert a table of numeric and nominal columns to numbers.
+
+    Parameters
+    ----------
+    columns : list of length d, or array of shape (m, d)
+        The result of `split_columns`.
+    categories : list of length d
+        The result of `learn_categories`.
+    allow_nan : bool
+        Whether missing cells are allowed.
+    owner : str
+        The name of the learner, for error messages.
+
+    Returns
+    -------
+    ndarray of shape (m, d)
+        Numeric cells unchanged and nominal cells as codes; NaN if missing, `UNSEEN` if the value is unknown.
+
+    Raises
+    ------
+    ValueError
+        Infinite cells, text in a numeric column, or missing cells that are not allowed.
+    """
+    if isinstance(columns, np.ndarray):
+        integer_codes = _encode_integer_table(columns, categories)
+        if integer_codes is not None:
+            return integer_codes
+        columns = _split_array(columns)
+    first_column, _ = columns[0]
+    table = np.empty((len(first_column), len(columns)))  # (m, d)
+    for j, ((column, declared), values) in enumerate(zip(columns, categories, strict=True)):
+        table[:, j] = _convert_numbers(column, j) if values is None else _encode_column(column, declared, values)
+    plain_table = as_plain_table(table)
+    if plain_table is not None:
+        return plain_table
+    ensure_all_finite: bool | str = "allow-nan" if allow_nan else True
+    return check_array(table, dtype=np.float64, ensure_all_finite=ensure_all_finite, estimator=owner, input_name="X")
+
+
 def _as_table(X: Any) -> Any:
     """Return a DataFrame unchanged, and anything else as an array."""
-    if hasattr(X, "iloc"):
-        return X
-    table = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+    table = X if isinstance(X, np.ndarray) or hasattr(X, "iloc") else np.asarray(X, dtype=object)
     if table.ndim != 2:
         raise ValueError(f"X must be a table of rows and columns, but has {table.ndim} dimension(s); reshape it.")
     return table
-
-
-def _get_column(X: Any, j: int) -> Any:
-    return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
 
 
 def _find_missing(column: Any) -> np.ndarray:
@@ -247,11 +273,10 @@ def _find_missing(column: Any) -> np.ndarray:
     return np.array([value is None or value != value for value in column], dtype=bool)
 
 
-def _find_values(column: Any) -> np.ndarray:
+def _find_values(column: Any, declared: np.ndarray | None) -> np.ndarray:
     """Return the values declared by the dtype of a column, or else those that occur."""
-    declared = getattr(getattr(column, "dtype", None), "categories", None)
     if declared is not None:
-        return _as_fixed_width_text(np.asarray(declared))
+        return _as_fixed_width_text(declared)
     present_cells = np.asarray(column)[~_find_missing(column)]
     values, _ = encode_distinct(_as_fixed_width_text(present_cells))
     return values
@@ -270,10 +295,8 @@ def _find_occurring_integers(integers: np.ndarray) -> np.ndarray:
     return occurs.reshape(d, width)
 
 
-def _encode_integer_table(X: Any, categories: Categories) -> np.ndarray | None:
+def _encode_integer_table(X: np.ndarray, categories: Categories) -> np.ndarray | None:
     """Return the codes of a table whose cells and values are all small integers; None for any other table."""
-    if not isinstance(X, np.ndarray):
-        return None
     domains = []
     for values in categories:
         domain = None if values is None else as_small_integers(values)
@@ -301,12 +324,12 @@ def _as_fixed_width_text(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _encode_column(column: Any, values: np.ndarray) -> np.ndarray:
+def _encode_column(column: Any, declared: np.ndarray | None, values: np.ndarray) -> np.ndarray:
     """Return the positions of the cells of a column in values (missing: NaN; unknown: `UNSEEN`)."""
-    if hasattr(column, "cat"):  # a categorical Series: encode its few categories instead of its cells
-        codes = _encode_present(np.asarray(column.cat.categories), values)
+    if declared is not None:  # a categorical Series: encode its few categories instead of its cells
         # The code of a missing cell in pandas is -1, which selects the NaN at the end.
-        return np.append(codes, np.nan)[column.cat.codes.to_numpy()]
+        code_of_category = np.append(_encode_present(declared, values), np.nan)
+        return code_of_category.take(column.array.codes, mode="wrap")
     is_missing = _find_missing(column)
     codes = np.full(is_missing.shape[0], np.nan)
     codes[~is_missing] = _encode_present(np.asarray(column)[~is_missing], values)
@@ -315,6 +338,8 @@ def _encode_column(column: Any, values: np.ndarray) -> np.ndarray:
 
 def _encode_present(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return the positions of cells, none of them missing, in values; `UNSEEN` for unknown ones."""
+    if cells.size == values.size and cells.tolist() == values.tolist():
+        return np.arange(float(values.size))
     integers = as_small_integers(cells)
     domain = as_small_integers(values)
     if integers is not None and domain is not None:

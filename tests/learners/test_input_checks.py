@@ -1,5 +1,8 @@
 """Plain input takes a short way to the same end: the same table, labels and codes as by scikit-learn's checks."""
 
+import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,14 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
+from bakeoff.learners import MajorityClassifier
 from bakeoff.learners.base.input_checks import (
+    UNSEEN,
     as_plain_column,
     as_plain_table,
     as_small_integers,
     encode_distinct,
     encode_table,
+    find_nominal_columns,
     learn_categories,
+    split_columns,
 )
 
 NUMBERS = np.arange(6).reshape(3, 2)
@@ -80,11 +88,49 @@ def test_whole_numbers_are_small_only_if_all_are() -> None:
 def test_a_table_of_whole_numbers_is_coded_as_its_columns_are(seed: int, dtype: str, least: int) -> None:
     rng = np.random.default_rng(seed)
     X, query = (rng.integers(least, least + 5, size=(9, 3)).astype(dtype) for _ in range(2))
-    at_once = learn_categories(X, [0, 1, 2])
-    one_by_one = learn_categories(pd.DataFrame(X), [0, 1, 2])
+    all_nominal = find_nominal_columns(X, [0, 1, 2])
+    at_once = learn_categories(X, all_nominal)
+    one_by_one = learn_categories(split_columns(pd.DataFrame(X)), all_nominal)
     for ours, theirs in zip(at_once, one_by_one, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(
         encode_table(query, at_once, allow_nan=False, owner="T"),
-        encode_table(pd.DataFrame(query), one_by_one, allow_nan=False, owner="T"),
+        encode_table(split_columns(pd.DataFrame(query)), one_by_one, allow_nan=False, owner="T"),
     )
+
+
+@pytest.mark.parametrize("declared", [["a", "b", "c"], ["c", "a", "b"], ["b", "z"], ["z"], []])
+def test_categorical_cells_are_coded_by_value_whatever_their_dtype_declares(declared: list[str]) -> None:
+    values = ["a", "b", "c"]
+    cells = [cell if cell in declared else None for cell in ["c", None, "b", "z", "a"]]
+    column = pd.Series(pd.Categorical(cells, declared))
+    codes = encode_table(split_columns(column.to_frame()), [np.array(values)], allow_nan=True, owner="T")
+    expected = [np.nan if cell is None else values.index(cell) if cell in values else UNSEEN for cell in cells]
+    np.testing.assert_array_equal(codes[:, 0], expected)
+
+
+@pytest.mark.parametrize("names", [["a", "b"], [0, 1], ["a", "a"], ["a", 0]])
+@pytest.mark.parametrize("query_names", [["a", "b"], ["b", "a"], ["a", "a"], [0, 1], ["a"]])
+@pytest.mark.parametrize("dtype", [pd.CategoricalDtype(), np.dtype("f8")])
+def test_names_of_columns_are_checked_as_by_scikit_learn(names: list[Any], query_names: list[Any], dtype: Any) -> None:
+    X = pd.DataFrame(NUMBERS, columns=names).astype(dtype)
+    query = pd.DataFrame(NUMBERS[:, : len(query_names)], columns=query_names).astype(dtype)
+    long_check = partial(validate_data, skip_check_array=True)
+    assert _record_checks(MajorityClassifier._check_table, X, query) == _record_checks(long_check, X, query)
+
+
+def _record_checks(check: Callable[..., Any], X: pd.DataFrame, query: pd.DataFrame) -> tuple[list[str], list[Any]]:
+    """Return the errors and warnings of checking a table and a query, and what the learner stored of their names."""
+    learner = MajorityClassifier()
+    messages = []
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        for table, reset in ((X, True), (query, False)):
+            try:
+                check(learner, table, reset=reset)
+            except (TypeError, ValueError) as error:
+                messages.append(str(error))
+                break
+    messages += [str(warning.message) for warning in warned]
+    stored = [getattr(learner, name, None) for name in ("feature_names_in_", "n_features_in_")]
+    return messages, [value.tolist() if isinstance(value, np.ndarray) else value for value in stored]
