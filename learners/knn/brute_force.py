@@ -25,7 +25,7 @@ Cost: one search for the first request; O(m(e + k)) for each subsequent one, to 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,7 +42,7 @@ MIN_QUERIES_PER_PRODUCT = 64
 """Matrix products of fewer queries are slow."""
 
 CELLS_PER_TILE = 2**16
-"""Number of exact distances computed at once: 512 KiB in float64."""
+"""Number of coordinates centred at once: 512 KiB in float64, which fits into the cache."""
 
 MIN_PREFILTER_ROWS = 100
 """Comparing fewer rows takes no longer than filtering them."""
@@ -64,6 +64,9 @@ class BruteForce(Search):
     can_prefilter : bool
         Whether the distances between stored rows and complete queries are Euclidean.
     """
+
+    cells_per_tile: ClassVar[int] = 2**16
+    """Number of distances computed at once: 512 KiB in float64."""
 
     def __init__(self, metric: Metric, T: np.ndarray) -> None:
         super().__init__(metric, T)
@@ -112,22 +115,24 @@ class BruteForce(Search):
         """Compute every distance, tile by tile; return query, row and distance of the pairs that may be neighbours."""
         if not self.T.flags.c_contiguous:
             self.T = copy_transposed(self.T.T)  # because distances are summed column by column
-        step = max(1, CELLS_PER_TILE // self.T.shape[1])
+        step = max(1, self.cells_per_tile // self.T.shape[1])
         queries = []
         rows = []
         distances = []
         for start in range(0, Q.shape[1], step):
             block = Q[:, start : start + step]
             slack_of_block = None if slack is None else slack[start : start + step]
-            tile = self.metric.measure_all_pairs(block, self.T, missing=missing)  # (block, n)
+            tile = self._measure_tile(block, missing=missing)  # (block, n)
             query, row = select_nearest(tile, k, slack_of_block)
             queries.append(query + start)
             rows.append(row)
             distances.append(tile[query, row])
         return np.concatenate(queries), np.concatenate(rows), np.concatenate(distances)
 
+    def _measure_tile(self, Q: np.ndarray, *, missing: bool) -> np.ndarray:
+        """Return the distances, or numbers that determine them, between queries Q (e, m) and all rows: (m, n)."""
+        return self.metric.measure_all_pairs(Q, self.T, missing=missing)
 
-"""Number of coordinates centred at once: 512 KiB in float64, which fits into the cache."""
 
 CENTRE_SAMPLE_ROWS = 100
 """Approximate number of rows whose medians are the centre."""

@@ -200,6 +200,22 @@ def test_counted_agreement_finds_what_comparing_finds(
     np.testing.assert_array_equal(distances, expected_distances)
 
 
+@pytest.mark.parametrize(("e", "values"), [(300, 2), (3, 700)])
+@pytest.mark.parametrize("whole_ties", [True, False])
+def test_more_columns_and_values_than_a_byte_holds_are_counted(e: int, values: int, whole_ties: bool) -> None:
+    rng = np.random.default_rng(e)
+    T, Q = (rng.integers(0, values, (e, size)).astype(float) for size in (200, 9))
+    learnt = fit_metric(T, np.ones(e, dtype=bool), "hamming", 2, None, None)
+    counting = choose_brute_force(learnt, T)
+    assert isinstance(counting, SimpleMatchingSearch)
+    for ours, theirs in zip(
+        counting.find_nearest(Q, 5, whole_ties=whole_ties),
+        BruteForce(learnt, T).find_nearest(Q, 5, whole_ties=whole_ties),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_agreement_is_not_counted_where_it_is_no_whole_number_of_columns() -> None:
     T, nominal = np.zeros((3, 50)), np.ones(3, dtype=bool)
     weighted = fit_metric(T, nominal, "euclidean", 2, None, [1.0, 2.0, 1.0])
