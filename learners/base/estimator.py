@@ -418,9 +418,10 @@ def choose_classes(scores: np.ndarray, ranking: np.ndarray | None) -> np.ndarray
 
     Scores are equal if they differ by at most `VOTE_ROUNDING` of the largest, so votes of .1 and .2 equal one of .3.
     """
-    largest = scores.max(axis=1, keepdims=True)  # (m, 1)
+    scores = np.ascontiguousarray(scores.T)  # (c, m), whose inner loops are long
+    largest = scores.max(axis=0)  # (m,)
     is_largest = scores >= largest - VOTE_ROUNDING * np.abs(largest)
     if ranking is None:
-        return np.argmax(is_largest, axis=1)
-    place = np.argmax(is_largest[:, ranking], axis=1)
+        return np.argmax(is_largest, axis=0)
+    place = np.argmax(is_largest[ranking], axis=0)
     return ranking[place]

@@ -32,8 +32,8 @@ import numpy as np
 from bakeoff.learners.knn.metrics import Metric, MinkowskiMetric, copy_transposed, has_missing
 from bakeoff.learners.knn.ranking import Search, rank_pairs, select_candidates, select_nearest, sort_pairs, take_top_k
 
-CELLS_PER_BLOCK = 2**20
-"""Target number of scores for a block of queries: 4 MiB in float32, about the size of the cache."""
+CELLS_PER_BLOCK = 2**21
+"""Target number of scores for a block of queries: 8 MiB in float32."""
 
 MAX_CELLS_PER_BLOCK = 2**23
 """Maximum number of scores for a block of queries."""
