@@ -123,7 +123,8 @@ class LogLikelihood:
             total = p.sum(axis=0)  # (tile,)
             p /= total
             log_normalizer += float(share @ (np.log(total) + largest))
-            residual = p[:K] * share - target  # (K, tile)
+            residual = np.multiply(p[:K], share, out=scores[:K])  # (K, tile)
+            residual -= target
             gradient += self.table.multiply_residual(residual, rows)
         value = log_normalizer - own_score + 0.5 * float(np.sum(self.penalty * theta**2))
         return Evaluation(theta, value, log_normalizer + value, gradient, probability)
@@ -136,6 +137,8 @@ class LogLikelihood:
     def _compute_scores(self, theta: np.ndarray, rows: slice) -> np.ndarray:
         """Return the scores of some rows, of shape (c, rows)."""
         free_scores = self.table.compute_scores(theta, rows)  # (K, rows)
+        if self.n_free_classes == self.c:
+            return free_scores
         scores = np.zeros((self.c, free_scores.shape[1]))
         scores[: self.n_free_classes] = free_scores
         return scores
