@@ -236,8 +236,12 @@ class NaiveBayesClassifier(Classifier):
 
     def _fit_numeric(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
         self.numeric_features_ = np.flatnonzero([values is None for values in self.categories_])
-        table = select_columns(X, self.numeric_features_)  # (n, q)
         c = self.classes_.shape[0]
+        if not self.numeric_features_.size:
+            self.theta_, self.var_ = np.empty((2, c, 0))
+            self.epsilon_ = 0.0
+            return
+        table = select_columns(X, self.numeric_features_)  # (n, q)
         moments = fit_gaussians(table, codes, weight, c, self.var_smoothing, self.ddof)
         self.theta_, self.var_, self.epsilon_ = moments
         if not self.var_.all():
@@ -260,7 +264,7 @@ class NaiveBayesClassifier(Classifier):
             if count is None:
                 self.feature_log_prob_.append(None)
             else:
-                pseudo_count = np.broadcast_to(feature_alpha.get(j, self.alpha), count.shape)  # (c, k)
+                pseudo_count = feature_alpha.get(j, self.alpha)
                 self.feature_log_prob_.append(smooth_log_probabilities(count, pseudo_count))
 
     def _check_known(self, table: np.ndarray, nominal: list[int]) -> None:

@@ -71,14 +71,15 @@ def count_values(
     return [counts[:, start : start + k].copy() for start, k in zip(first, sizes, strict=True)]
 
 
-def smooth_log_probabilities(count: np.ndarray, pseudo_count: np.ndarray) -> np.ndarray:
-    """Return ln P(value | class) of one column, of shape (c, k), from its counts (c, k).
+def smooth_log_probabilities(count: np.ndarray, pseudo_count: np.ndarray | float) -> np.ndarray:
+    """Return ln P(value | class) of one column, of shape (c, k), from its counts (c, k) and pseudo-counts.
 
     For a class with neither cells nor pseudo-counts, the fractions over all classes are used.
     """
     smoothed = count + pseudo_count  # (c, k)
     empty = ~smoothed.any(axis=1)  # (c,)
-    smoothed[empty] = count.sum(axis=0) if count.any() else 1.0
+    if empty.any():
+        smoothed[empty] = count.sum(axis=0) if count.any() else 1.0
     return compute_log(normalize_counts(smoothed))
 
 
