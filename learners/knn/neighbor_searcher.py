@@ -58,7 +58,6 @@ class SimpleMatchingSearch(BruteForce):
         e = T.shape[0]
         self._unknown = int(T.max()) + 1  # stands for every value that no stored row has
         self._codes = T.astype(np.min_scalar_type(self._unknown))  # (e, n)
-        self._count_type = np.min_scalar_type(e)
         mismatches = np.arange(e + 1)
 
         # Computed as for two rows that differ in the first columns, so that distances agree to the last bit.
@@ -79,7 +78,8 @@ class SimpleMatchingSearch(BruteForce):
             return super()._measure_tile(Q, missing=missing)
         is_known = (Q >= 0) & (self._unknown > Q) & (np.floor(Q) == Q)
         codes = np.where(is_known, Q, self._unknown).astype(self._codes.dtype)  # (e, m)
-        mismatches = np.zeros((Q.shape[1], self.T.shape[1]), dtype=self._count_type)
+        e, m = Q.shape
+        mismatches = np.zeros((m, self.T.shape[1]), dtype=np.min_scalar_type(e))
         differs = np.empty(mismatches.shape, dtype=bool)
         for queries, rows in zip(codes, self._codes, strict=True):
             np.not_equal(queries[:, None], rows, out=differs)
