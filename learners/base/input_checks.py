@@ -193,10 +193,6 @@ def split_columns(X: Any) -> np.ndarray | list[Column]:
     return columns
 
 
-def _split_array(table: np.ndarray) -> list[Column]:
-    return [(column, None) for column in table.T]
-
-
 def learn_categories(columns: np.ndarray | list[Column], is_nominal: np.ndarray) -> Categories:
     """Find the values of the nominal columns (d,) of a table.
 
@@ -210,7 +206,7 @@ def learn_categories(columns: np.ndarray | list[Column], is_nominal: np.ndarray)
         integers = as_small_integers(columns) if is_nominal.all() else None
         if integers is not None:
             return [np.flatnonzero(occurs).astype(columns.dtype) for occurs in _find_occurring_integers(integers)]
-        columns = _split_array(columns)
+        columns = [(column, None) for column in columns.T]
     return [_find_values(*column) if nominal else None for column, nominal in zip(columns, is_nominal, strict=True)]
 
 
@@ -244,7 +240,7 @@ def encode_table(
         integer_codes = _encode_integer_table(columns, categories)
         if integer_codes is not None:
             return integer_codes
-        columns = _split_array(columns)
+        columns = [(column, None) for column in columns.T]
     first_column, _ = columns[0]
     table = np.empty((len(first_column), len(columns)))  # (m, d)
     for j, ((column, declared), values) in enumerate(zip(columns, categories, strict=True)):

@@ -116,18 +116,15 @@ class BruteForce(Search):
         if not self.T.flags.c_contiguous:
             self.T = copy_transposed(self.T.T)  # because distances are summed column by column
         step = max(1, self.cells_per_tile // self.T.shape[1])
-        queries = []
-        rows = []
-        distances = []
+        parts = []
         for start in range(0, Q.shape[1], step):
             block = Q[:, start : start + step]
             slack_of_block = None if slack is None else slack[start : start + step]
             tile = self._measure_tile(block, missing=missing)  # (block, n)
             query, row = select_nearest(tile, k, slack_of_block)
-            queries.append(query + start)
-            rows.append(row)
-            distances.append(tile[query, row])
-        return np.concatenate(queries), np.concatenate(rows), np.concatenate(distances)
+            parts.append((query + start, row, tile[query, row]))
+        query, row, distance = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return query, row, distance
 
     def _measure_tile(self, Q: np.ndarray, *, missing: bool) -> np.ndarray:
         """Return the distances, or numbers that determine them, between queries Q (e, m) and all rows: (m, n)."""
