@@ -108,7 +108,8 @@ class Learner(BaseEstimator):
         """
         table: np.ndarray | None = None
         if self._recognize_columns(X, reset=reset):
-            table = as_plain_table(X.to_numpy())
+            is_sparse = reset and hasattr(X, "sparse")  # which the slower check rejects
+            table = None if is_sparse else as_plain_table(X.to_numpy())
         elif not hasattr(self, "feature_names_in_"):
             table = as_plain_table(X)
             if table is not None and reset:

@@ -134,3 +134,9 @@ def _record_checks(check: Callable[..., Any], X: pd.DataFrame, query: pd.DataFra
     messages += [str(warning.message) for warning in warned]
     stored = [getattr(learner, name, None) for name in ("feature_names_in_", "n_features_in_")]
     return messages, [value.tolist() if isinstance(value, np.ndarray) else value for value in stored]
+
+
+def test_a_sparse_table_is_rejected_as_by_scikit_learn() -> None:
+    X = pd.DataFrame(NUMBERS, columns=["a", "b"]).astype(pd.SparseDtype("int64", 0))
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        MajorityClassifier().fit(X, [0, 1, 1])
