@@ -31,6 +31,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, final
 
@@ -62,46 +63,57 @@ class Kernel:
 
     def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return K(a, b) for every row of A (a, d) and of B (b, d): shape (a, b)."""
-        K = np.empty((A.shape[0], B.shape[0]))
-        for _ in self._compute_strips(A, B, K):
-            pass
-        return K
+        return self.compute_values(*self.make_factors(A, B))
 
     def multiply(self, A: np.ndarray, B: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """Return K(A, B) @ coefficients, of shape (a,) or (a, p), without storing K."""
-        result = np.empty((A.shape[0], *coefficients.shape[1:]))
-        for rows, strip in self._compute_strips(A, B, None):
+        return self.multiply_factors(*self.make_factors(A, B), coefficients)
+
+    def compute_values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return the kernel values (a, b) of two factors."""
+        K = np.empty((left.shape[0], right.shape[0]))
+        for _ in self._compute_strips(left, right, K):
+            pass
+        return K
+
+    def multiply_factors(self, left: np.ndarray, right: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """Return the product of the kernel values of two factors with coefficients, without storing the values."""
+        result = np.empty((left.shape[0], *coefficients.shape[1:]))
+        for rows, strip in self._compute_strips(left, right, None):
             result[rows] = strip @ coefficients
         return result
 
-    def _compute_strips(self, A: np.ndarray, B: np.ndarray, K: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
+    def _compute_strips(
+        self, left: np.ndarray, right: np.ndarray, K: np.ndarray | None
+    ) -> Iterator[tuple[slice, np.ndarray]]:
         """Compute K in strips of rows that stay in cache until they are complete, written into K if given."""
-        left, right = self.make_factors(A, B)
-        height = max(MIN_STRIP_ROWS, STRIP_VALUES // max(B.shape[0], 1))
-        buffer = np.empty((min(height, A.shape[0]), B.shape[0])) if K is None else K
-        for start in range(0, A.shape[0], height):
-            rows = slice(start, min(start + height, A.shape[0]))
+        a = left.shape[0]
+        b = right.shape[0]
+        height = max(MIN_STRIP_ROWS, STRIP_VALUES // max(b, 1))
+        buffer = np.empty((min(height, a), b)) if K is None else K
+        for start in range(0, a, height):
+            rows = slice(start, min(start + height, a))
             strip = buffer[: rows.stop - start] if K is None else K[rows]
-            np.matmul(left[rows], right, out=strip)
+            np.matmul(left[rows], right.T, out=strip)
             self.transform_products(strip)
             yield rows, strip
 
     def make_factors(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two matrices whose product is the argument of `transform_products`.
+        """Return two tables, whose rows correspond to A and B and have the argument of `transform_products` as products.
 
         This is x·z, γ x·z + coef0 or -γ ‖x - z‖², for every pair of rows.
         """
         if self.name == "linear":
-            return A, B.T
+            return A, B
         ones_a = np.ones(A.shape[0])
         ones_b = np.ones(B.shape[0])
         if self.name == "rbf":
             # -γ‖x - z‖² = 2γ x·z - γ‖x‖² - γ‖z‖²: with two more columns, one product computes the sum.
             left = np.column_stack([2.0 * self.gamma * A, -self.gamma * _compute_squared_norms(A), ones_a])
-            right = np.vstack([B.T, ones_b, -self.gamma * _compute_squared_norms(B)])
+            right = np.column_stack([B, ones_b, -self.gamma * _compute_squared_norms(B)])
         else:
             left = np.column_stack([self.gamma * A, self.coef0 * ones_a])
-            right = np.vstack([B.T, ones_b])
+            right = np.column_stack([B, ones_b])
         return left, right
 
     def transform_products(self, K: np.ndarray) -> None:
@@ -228,16 +240,17 @@ class ComputedGram(Gram):
         self.X = X
         self.diagonal = kernel.compute_diagonal(X)
         self.offset = np.zeros(X.shape[0])
-        self._factors: tuple[np.ndarray, np.ndarray] | None = None
         self._kept_blocks: dict[int, np.ndarray] = {}  # key: first row; one entry for each class
 
     def take_rows(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
-        return self.kernel(self.X[rows], self.X)
+        left, right = self._factors
+        return self.kernel.compute_values(left[rows], right)
 
     def take_block(self, rows: np.ndarray) -> np.ndarray:
         """See `Gram`."""
-        return self.kernel(self.X[rows], self.X[rows])
+        left, right = self._factors
+        return self.kernel.compute_values(left[rows], right[rows])
 
     def multiply_columns(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """See `Gram`."""
@@ -245,7 +258,8 @@ class ComputedGram(Gram):
         if self.kernel.name == "linear":
             w = coefficients @ self.X[columns]  # (d,)
             return self.X @ w
-        return self.kernel.multiply(self.X, self.X[columns], coefficients)
+        left, right = self._factors
+        return self.kernel.multiply_factors(left, right[columns], coefficients)
 
     def restrict_to(self, rows: np.ndarray) -> Gram:
         """See `Gram`."""
@@ -262,6 +276,10 @@ class ComputedGram(Gram):
                 values[other_target, target] = block.T
         return _store(self.kernel, values)
 
+    @cached_property
+    def _factors(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.kernel.make_factors(self.X, self.X)
+
     def _compute_diagonal_block(self, rows: slice) -> np.ndarray:
         """Return K between consecutive rows, and keep it for the next request if there is space."""
         kept = self._kept_blocks.get(rows.start)
@@ -274,10 +292,8 @@ class ComputedGram(Gram):
         return values
 
     def _compute_block(self, rows: slice, others: slice) -> np.ndarray:
-        if self._factors is None:
-            self._factors = self.kernel.make_factors(self.X, self.X)
         left, right = self._factors
-        values: np.ndarray = left[rows] @ right[:, others]
+        values: np.ndarray = left[rows] @ right[others].T
         self.kernel.transform_products(values)
         return values
 
