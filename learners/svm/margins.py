@@ -208,7 +208,12 @@ def fit_soft_margin(
     if not point.converged:
         solve_dual(gram, box, point, tol, max_iter)
     point.beta = snap_to_bounds(box, point.beta)
-    return _make_hyperplane(gram, point, signs, C, clipped_C, tol)
+    intercept = -estimate_multipliers(box, point)[0]
+    if not is_clipped:
+        return Hyperplane.from_dual(gram, box, point, signs, C, intercept)
+    # Rows whose multiplier equals the clipped C may violate the conditions for the original C.
+    hyperplane = Hyperplane.from_dual(gram, _make_box(C, signs), point, signs, C, intercept)
+    return hyperplane if hyperplane.residual <= tol else replace(hyperplane, converged=False)
 
 
 def estimate_primal_cost(n: int, d: int) -> int:
@@ -268,19 +273,6 @@ def _make_dual_point(gram: Gram, signs: np.ndarray, solution: PrimalSolution, n_
     beta = signs * solution.alpha
     support = np.flatnonzero(beta)
     return DualPoint(beta, gram.multiply_columns(support, beta[support]) - signs, n_iter)
-
-
-def _make_hyperplane(
-    gram: Gram, point: DualPoint, signs: np.ndarray, C: np.ndarray, clipped_C: np.ndarray, tol: float
-) -> Hyperplane:
-    """Return the hyperplane of a solution of the dual for the clipped C."""
-    clipped_box = _make_box(clipped_C, signs)
-    intercept = -estimate_multipliers(clipped_box, point)[0]
-    if clipped_C is C:
-        return Hyperplane.from_dual(gram, clipped_box, point, signs, C, intercept)
-    # Rows whose multiplier equals the clipped C may violate the conditions for the original C.
-    hyperplane = Hyperplane.from_dual(gram, _make_box(C, signs), point, signs, C, intercept)
-    return hyperplane if hyperplane.residual <= tol else replace(hyperplane, converged=False)
 
 
 def _make_box(C: np.ndarray, signs: np.ndarray) -> BoxConstraints:
