@@ -16,7 +16,7 @@ Cost: O(m s d) for s support vectors, for the linear kernel O(m d).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, final
 
 import numpy as np
@@ -80,7 +80,7 @@ def arrange_dual_coef(expansion: np.ndarray, codes: np.ndarray, c: int) -> np.nd
     expansion : ndarray of shape (s, c (c - 1) / 2)
         The coefficient of each support vector in each pair.
     codes : ndarray of shape (s,)
-        The class codes of the support vectors.
+        The class codes of the support vectors, ascending.
     c : int
 
     Returns
@@ -89,11 +89,11 @@ def arrange_dual_coef(expansion: np.ndarray, codes: np.ndarray, c: int) -> np.nd
         Row r is for the pair with the r-th of the other classes.
     """
     dual_coef = np.zeros((c - 1, codes.size))
+    edges = np.searchsorted(codes, np.arange(c + 1)).tolist()
+    spans = [slice(start, stop) for start, stop in pairwise(edges)]
     for column, (lower, upper) in enumerate(list_class_pairs(c)):
-        of_lower = codes == lower
-        dual_coef[upper - 1, of_lower] = expansion[of_lower, column]
-        of_upper = codes == upper
-        dual_coef[lower, of_upper] = expansion[of_upper, column]
+        dual_coef[upper - 1, spans[lower]] = expansion[spans[lower], column]
+        dual_coef[lower, spans[upper]] = expansion[spans[upper], column]
     return dual_coef
 
 
