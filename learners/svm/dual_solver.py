@@ -366,10 +366,13 @@ def _select_working_set(box: BoxConstraints, point: DualPoint) -> np.ndarray:
 
 
 def _choose_working_set_size(beta: np.ndarray) -> int:
-    """Return the size of the working set: all rows if there are few, else at least the current support vectors."""
+    """Return the size of the working set: all rows if there are few, else at least the current support vectors.
+
+    Smaller working sets than a quarter of the rows are cheaper, but overlapping classes need more of them.
+    """
     n = beta.size
     if n <= WORKING_SET_ROWS:
         return n
-    third = min(max(WORKING_SET_ROWS // 2, n // 3), WORKING_SET_ROWS)
+    quarter = min(n // 4, WORKING_SET_ROWS)
     n_support = int(np.count_nonzero(beta))
-    return min(max(third, n_support), MAX_WORKING_SET_ROWS)
+    return min(max(quarter, n_support), MAX_WORKING_SET_ROWS)
