@@ -99,7 +99,7 @@ class Kernel:
             yield rows, strip
 
     def make_factors(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return two tables, whose rows correspond to A and B and have the argument of `transform_products` as products.
+        """Return tables of the same number of columns, whose products of rows are the argument of `transform_products`.
 
         This is x·z, γ x·z + coef0 or -γ ‖x - z‖², for every pair of rows.
         """

@@ -89,6 +89,16 @@ def test_pairs_of_classes_share_what_lies_within_a_class(name: str) -> None:
         np.testing.assert_allclose(lacking, lacking[0, 0], atol=1e-12 * np.abs(K).max())
 
 
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf", "sigmoid"])
+def test_parts_computed_on_request_are_those_of_the_whole_matrix(name: str) -> None:
+    X, kernel = np.random.default_rng(1).normal(size=(60, 5)), Kernel(name, 0.3, 1.0, 3)
+    K, rows = kernel(X, X), np.array([3, 20, 59])
+    computed = make_gram(kernel, X, for_all_rows=False)
+    np.testing.assert_allclose(computed.take_rows(rows), K[rows], rtol=1e-12)
+    np.testing.assert_allclose(computed.take_block(rows), K[np.ix_(rows, rows)], rtol=1e-12)
+    np.testing.assert_allclose(computed.multiply_columns(rows, np.ones(3)), K[:, rows].sum(axis=1), rtol=1e-10)
+
+
 @examples(40)
 @given(st.integers(0, 10**6), st.integers(2, 40), st.sampled_from([-1.0, 0.0, 3.0]))
 def test_the_free_rows_have_one_gradient_and_the_sum_asked_for(seed: int, f: int, total: float) -> None:
