@@ -224,8 +224,7 @@ def estimate_primal_cost(n: int, d: int) -> int:
 def _clip_C(gram: Gram, C: np.ndarray) -> np.ndarray:
     """Return C with no value above `MAX_C`; if all are above, they are scaled down in proportion."""
     mean_diagonal = float(np.abs(gram.diagonal).mean()) or 1.0
-    with np.errstate(over="ignore", under="ignore"):
-        max_C = min(MAX_C / mean_diagonal, np.finfo(float).max)
+    max_C = min(MAX_C / mean_diagonal, np.finfo(float).max)
     if C.max() <= max_C:
         return C
     if C.min() > max_C:
