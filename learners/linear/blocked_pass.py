@@ -16,12 +16,15 @@ Cost per pass: O(n d), and O(d + 256) per mistake, or O(256 d) for the first mis
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 BLOCK_ROWS = 256
 """Rows of a block: with this many, the addition for a mistake costs no more than calling it."""
+
+SCALAR_ROWS = 1024
+"""Rows whose numbers are made at a time for `ScalarLoop` if they are shuffled: they stay in the cache."""
 
 LOOKAHEAD_ROWS = 32
 """Rows whose margins are computed after a mistake; a multiple of 4, the rows that BLAS computes together, so that the
@@ -117,6 +120,7 @@ class BlockedPass:
         self._rows = rows
         self._rates = rates
         self._processors: dict[bool, list[RowProcessor]] = {}
+        self._shuffled_block: ShuffledBlock | None = None
         self._state = np.append(np.zeros(BLOCK_ROWS), plane)  # margins of one block, then the plane
         self.plane = self._state[BLOCK_ROWS:]  # (d + 1,), a view
         self._margins = np.empty(len(rows))  # (n,), positive for rows without a mistake
@@ -133,9 +137,11 @@ class BlockedPass:
             for processor in self._choose_processors(scalar):
                 processor.process()
         elif scalar:
-            ScalarLoop(self._rows[order], self._rates[order], self._margins, self.plane).process()
+            self._process_scalars(order)
         else:
-            self._process_shuffled(order)
+            if self._shuffled_block is None:
+                self._shuffled_block = ShuffledBlock(self._rows, self._rates, self._margins, self.plane)
+            self._shuffled_block.process(order)
         (wrong,) = (self._margins <= 0).nonzero()  # positions in the order
         if self._averaged:
             self._add_to_average(wrong, order)
@@ -178,7 +184,7 @@ class BlockedPass:
         rows = self._rows
         rates = self._rates
         if scalar:
-            return [ScalarLoop(rows, rates, self._margins, self.plane)]
+            return [ScalarLoop(rows, rates, self._margins, self.plane, once=False)]
         # Each of the n / 256 blocks keeps up to this many updates of 256 products.
         max_kept_updates = MAX_KEPT_PRODUCTS // len(rows)
         blocks: list[RowProcessor] = []
@@ -187,37 +193,79 @@ class BlockedPass:
             blocks.append(RowBlock(rows[span], rates[span], self._margins[span], self._state, max_kept_updates))
         return blocks
 
-    def _process_shuffled(self, order: np.ndarray) -> None:
-        """Process all rows in an order of this pass only, in which no update is made twice, so that none is kept."""
-        has_unit_rates = (self._rates == 1).all()
-        for first in range(0, order.size, BLOCK_ROWS):
-            span = slice(first, first + BLOCK_ROWS)
-            rows = self._rows.take(order[span], axis=0)  # (b, d + 1), which stays in the cache
-            updates = rows if has_unit_rates else rows * self._rates[order[span], None]
-            _process_once(rows, updates, self._margins[span], self.plane)
+    def _process_scalars(self, order: np.ndarray) -> None:
+        """Process all rows in an order of this pass only, for at most two columns."""
+        for first in range(0, order.size, SCALAR_ROWS):
+            span = slice(first, first + SCALAR_ROWS)
+            rows = self._rows.take(order[span], axis=0)
+            ScalarLoop(rows, self._rates[order[span]], self._margins[span], self.plane, once=True).process()
 
 
-def _process_once(rows: np.ndarray, updates: np.ndarray, margins: np.ndarray, plane: np.ndarray) -> None:
-    """Process a block of rows (b, d + 1) without its Gram matrix: add the update (d + 1,) of each mistake to the plane.
+class ShuffledBlock:
+    """Final: space for 256 rows, through which all rows pass in an order that is new in each pass.
 
-    After a mistake, only the margins of the next few rows are computed, because the next mistake is probably among
-    them; if not, those of all further rows.
+    No update is made twice, so that none is kept. After a mistake, only the margins of the next few rows are computed,
+    because the next mistake is probably among them; if not, those of all further rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d + 1)
+    rates, margins : ndarray of shape (n,)
+    plane : ndarray of shape (d + 1,)
     """
-    margin_numbers = margins.data  # the same memory, as in `RowBlock`
-    b = len(rows)
-    start = 0
-    stop = b
-    while start < b:
-        rows[start:stop].dot(plane, margins[start:stop])
-        for i, margin in enumerate(margin_numbers[start:stop], start):
-            if margin <= 0.0:
-                plane += updates[i]
-                start = i + 1
-                stop = start + LOOKAHEAD_ROWS
-                break
-        else:
-            start = stop
-            stop = b
+
+    def __init__(self, rows: np.ndarray, rates: np.ndarray, margins: np.ndarray, plane: np.ndarray) -> None:
+        self._rows = rows
+        self._rates = rates
+        self._margins = margins
+        self._plane = plane
+        self._has_unit_rates = (rates == 1).all()
+        self._block = np.empty((min(len(rows), BLOCK_ROWS), plane.size))
+        self._updates = self._block if self._has_unit_rates else np.empty_like(self._block)
+        # For a mistake at row i: its update, and the product with the next rows. They are sliced once for all passes.
+        self._steps: list[tuple[np.ndarray, Any]] = []
+        for stop, update in enumerate(self._updates, 1 + LOOKAHEAD_ROWS):
+            next_rows = self._block[stop - LOOKAHEAD_ROWS : stop]
+            self._steps.append((update, next_rows.dot if stop <= len(self._block) else None))
+
+    def process(self, order: np.ndarray) -> None:
+        """Update the plane at each misclassified row; store the margins of these rows when they are processed."""
+        self._margins[:] = 1.0
+        for first in range(0, order.size, BLOCK_ROWS):
+            numbers = order[first : first + BLOCK_ROWS]
+            start = len(self._block) - numbers.size  # the last block is at the end of the space, as the steps are
+            block = self._block[start:]
+            self._rows.take(numbers, 0, block, "clip")  # the other modes copy
+            if not self._has_unit_rates:
+                np.multiply(block, self._rates[numbers, None], self._updates[start:])
+            self._process_block(start, first - start)
+
+    def _process_block(self, start: int, shift: int) -> None:
+        """Process the rows from ``start``; row i of the space is row i + ``shift`` of the pass."""
+        # Local variables instead of attributes: a noisy problem spends most of its time in this loop.
+        plane = self._plane
+        steps = self._steps
+        add = np.add
+        margins = self._margins.data  # the same memory, as in `RowBlock`
+        next_margins = np.empty(LOOKAHEAD_ROWS)
+        next_numbers = next_margins.data
+        dot = None
+        while start < len(steps):
+            if dot is None:
+                numbers = self._block[start:].dot(plane).data
+            else:
+                dot(plane, next_margins)
+                numbers = next_numbers
+            for i, margin in enumerate(numbers, start):
+                if margin <= 0.0:
+                    margins[i + shift] = margin
+                    update, dot = steps[i]
+                    add(plane, update, plane)
+                    start = i + 1
+                    break
+            else:
+                start += len(numbers)
+                dot = None
 
 
 class RowBlock:
@@ -299,17 +347,23 @@ class ScalarLoop:
     rows : ndarray of shape (n, d + 1)
     rates, margins : ndarray of shape (n,)
     plane : ndarray of shape (d + 1,)
+    once : bool
+        Whether the rows are processed only once.
     """
 
     MAX_PLANE_SIZE = 3
 
-    def __init__(self, rows: np.ndarray, rates: np.ndarray, margins: np.ndarray, plane: np.ndarray) -> None:
+    def __init__(
+        self, rows: np.ndarray, rates: np.ndarray, margins: np.ndarray, plane: np.ndarray, *, once: bool
+    ) -> None:
         self._margins = margins
         self._plane = plane
         # With one column of features, a column of zeros is used as the first of two.
         columns = [np.zeros(len(rows)), *rows.T, rates][-self.MAX_PLANE_SIZE - 1 :]
         numbers = (column.tolist() for column in columns)
-        self._rows = list(zip(range(len(rows)), *numbers, strict=True))
+        numbered_rows = zip(range(len(rows)), *numbers, strict=True)
+        # Once, `zip` needs a single tuple for all rows.
+        self._rows = numbered_rows if once else list(numbered_rows)
 
     def process(self) -> None:
         """Update the plane at each misclassified row; store the margins of these rows when they are processed."""

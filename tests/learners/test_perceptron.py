@@ -185,6 +185,28 @@ def test_a_shuffled_order_follows_its_seed() -> None:
     assert (first.coef_ != other.coef_).any()
 
 
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("n", [20, 300, 2500])
+@pytest.mark.parametrize("class_weight", [None, {-1: 1.0, 1: 3.0}])
+def test_shuffled_passes_are_those_of_the_lectures_loop(d: int, n: int, class_weight: dict[int, float] | None) -> None:
+    X, y = noisy(n, d)
+    model = quiet_fit(Perceptron(max_iter=3, pocket=False, class_weight=class_weight, random_state=0), X, y)
+    rows = np.column_stack([X, np.ones(len(y))]) * y[:, None]
+    (seed,) = np.random.RandomState(0).randint(2**31, size=1)
+    random_state = np.random.RandomState(seed)
+    plane, losses = np.zeros(d + 1), []
+    for _ in range(3):
+        margins = []
+        for i in random_state.permutation(len(y)):
+            margin = rows[i] @ plane
+            if margin <= 0:
+                margins.append(margin)
+                plane = plane + rows[i] * (class_weight or {}).get(y[i], 1.0)
+        losses.append(-sum(margins))
+    assert [*model.coef_[0], *model.intercept_] == plane.tolist()
+    assert model.loss_curve_ == losses
+
+
 def test_without_intercept_the_plane_passes_through_the_origin() -> None:
     X, y = separable()
     model = quiet_fit(make_lecture_perceptron(fit_intercept=False, intercept_init=4.0), X, y)
