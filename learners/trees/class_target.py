@@ -8,12 +8,13 @@ whole table overflow.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from bakeoff.learners.trees.criteria import entropy, gini, misclassification
-from bakeoff.learners.trees.target import NodeStats, Target
+from bakeoff.learners.trees.target import Kinds, NodeStats, Target
 
 IMPURITY = {
     "gini": gini,
@@ -72,6 +73,18 @@ class ClassTarget(Target):
         # With rounded weights, or with many cuts that tie at a gain of 0, the tree would depend on the order of rows.
         self.allows_histogram = self._has_exact_weights and impurity != "misclassification"
         self._pack_classes(self._count_all_rows())
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """The kinds of rows: if weights are counts, each class with each count."""
+        kind = self.codes
+        if self.fixed_point_weight is not None:
+            if not self.weights_are_counts:
+                return super().kinds
+            kind = kind + self.fixed_point_weight * self.c
+        example = np.zeros(int(kind.max()) + 1, dtype=np.intp)
+        example[kind] = np.arange(kind.size)
+        return Kinds(kind, example)
 
     def take_rows(self, rows: np.ndarray) -> Self:
         part = super().take_rows(rows)

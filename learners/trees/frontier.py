@@ -3,8 +3,8 @@
 If nodes consider all features, rows are presorted once by each feature. From one level to the next, the rows of
 each node are selected by branch, which keeps their order, so no further sorting is needed: O(n d log n) once, then
 O(n d) per level. If nodes draw a few of many features, rows are ordered only by node, and are sorted at each level by
-the drawn features: node and bin code form one integer, and integers are sorted by their digits, in O(n) for each drawn
-feature.
+the drawn features: node, bin code and what the row counts for form one integer, and integers are sorted without moving
+or looking up anything else.
 
 If columns have few values, the first levels do not require sorting: histograms count rows by node and bin (see
 `cuts`), and rows are presorted as soon as there are too many nodes for that.
@@ -19,10 +19,16 @@ import numpy as np
 
 from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.target import NodeStats, Target
-from bakeoff.learners.trees.training_table import TrainingTable, divide_columns, narrow_rows, radix_argsort
+from bakeoff.learners.trees.training_table import TrainingTable, divide_columns, narrow_rows
 
 MAX_BRANCHES_SELECTED = 4
 """Up to this number of branches, selecting the rows of each takes less time than sorting rows by branch."""
+
+MAX_SMALL_KEY = 1 << 32
+"""Integers below this are sorted twice as fast as others."""
+
+MAX_KEY = 1 << 64
+"""Integers below this can be sorted at all."""
 
 MIN_ROWS_PER_HISTOGRAM_CELL = 4
 """Histograms are used as long as there is this number of rows for each combination of a node and a bin."""
@@ -94,7 +100,7 @@ class Frontier:
     def values(self) -> np.ndarray | None:
         """The values (d, v) of the columns, as long as rows are counted by value."""
         values = self.table.values
-        if values is None or not self.target.allows_histogram:
+        if values is None or not (self.table.has_few_values and self.target.allows_histogram):
             return None
         n_histogram_cells = self.tree.size * values.shape[1]
         has_few_cells = self.order.shape[1] >= MIN_ROWS_PER_HISTOGRAM_CELL * n_histogram_cells
@@ -142,18 +148,15 @@ class Frontier:
         Returns
         -------
         order : ndarray of shape (b, n), int
-            The rows, sorted by node and value.
-        changes : ndarray of shape (b, n), bool
-            Whether the next position has a different value, or with bin codes a different node.
+            The rows, sorted by node and value; with bin codes, other rows of the same kinds.
+        keys : ndarray of shape (b, n)
+            Their cells; with bin codes, integers from which `read_keys` reads the cells.
         """
         if self.table.bin_codes is None:
-            order, cells = self._look_up_presorted(feature)
-        else:
-            order, cells = self._sort_by_codes(feature, self.table.bin_codes)
-        changes = np.empty(cells.shape, dtype=bool)
-        changes[:, -1] = True
-        np.not_equal(cells[:, 1:], cells[:, :-1], out=changes[:, :-1])
-        return order, changes
+            return self._look_up_presorted(feature)
+        kinds = self.target.kinds
+        kind, keys = self._sort_by_codes(feature, kinds.of_row.take(self.order[0]))
+        return kinds.example.take(kind), keys
 
     def _look_up_presorted(self, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return presorted rows and their cells: both (b, n)."""
@@ -174,25 +177,37 @@ class Frontier:
         cells = self.table.cells.take(order + self._spread_offset(feature))
         return order, cells
 
-    def _sort_by_codes(self, feature: np.ndarray, bin_codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows sorted by node and bin code, and both codes packed into one integer, each of shape (b, n)."""
-        b = feature.shape[0]
-        n = self.order.shape[1]
-        n_codes = int(bin_codes.max()) + 1
-        largest = self.n_positions.size * n_codes - 1
-        dtype = np.min_scalar_type(max(largest, 1 << 15))
+    def _sort_by_codes(self, feature: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return numbers of rows (n,), sorted by node and bin code, and both codes as one integer: both (b, n)."""
+        assert self.table.bin_codes is not None
+        assert self.table.values is not None
+        n_codes = self.table.values.shape[1]
+        kind_bits = int(kind.max()).bit_length()
+        end = self.n_positions.size * n_codes << kind_bits
+        dtype = np.uint32 if end <= MAX_SMALL_KEY else np.uint64
 
-        # Pack node and bin code into one integer, so that sorting is by node and then by value.
+        # Sorting integers by themselves is many times faster than sorting positions by integers.
+        shift = dtype(kind_bits)
         cell = self.order + self._spread_offset(feature)
-        key = bin_codes.ravel().take(cell)  # (b, n)
-        key = key.astype(dtype, copy=False)
+        key = self.table.bin_codes.ravel().take(cell).astype(dtype)  # (b, n)
         key += (self.node_of_position * n_codes).astype(dtype)
+        if end > MAX_KEY:
+            by_key = key.argsort(axis=1)
+            return kind.take(by_key), np.take_along_axis(key, by_key, axis=1)
+        key <<= shift
+        key |= kind.astype(dtype)
+        key.sort(axis=1)
+        kind_in_order = key & dtype((1 << kind_bits) - 1)
+        key >>= shift
+        return kind_in_order, key
 
-        position = radix_argsort(key, largest)  # (b, n)
-        order = self.order[0].take(position)
-        first_of_slot = n * np.arange(b)[:, None]  # (b, 1)
-        position += first_of_slot
-        return order, key.ravel().take(position)
+    def read_keys(self, key: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
+        """Return the cells of keys from `sort_rows` under these features and in these nodes: all of a common shape."""
+        if self.table.values is None:
+            return key
+        n_codes = self.table.values.shape[1]
+        code = key.astype(np.intp) - node * n_codes
+        return self.table.values.ravel().take(feature * n_codes + code)
 
     def gather_bin_codes(self, feature: np.ndarray) -> np.ndarray:
         """Return the bin codes of features (b, 1) or (b, m), with rows sorted by node: (b, n)."""
@@ -235,7 +250,7 @@ class Frontier:
         sums = stats.sums.T  # (p, m)
         level = Frontier(self.table, self.target, order, stats.n_positions, tree, sums)
         # With many nodes, histograms have more cells than there are rows, so rows are presorted from here on.
-        if self.table.values is not None and not self.table.draws_features and level.values is None:
+        if self.table.has_few_values and not self.table.draws_features and level.values is None:
             level = level._presort_rows()
         return level
 
@@ -265,9 +280,9 @@ class Frontier:
         parts = []
         for block in divide_columns(d, n):
             features = np.arange(block.start, block.stop)[:, None]
-            order, _ = self.sort_rows(features)
+            order, _ = self._sort_by_codes(features, self.order[0])
             parts.append(narrow_rows(order, n_rows))
-        table = replace(self.table, bin_codes=None, values=None)
+        table = replace(self.table, bin_codes=None, values=None, has_few_values=False)
         return replace(self, table=table, order=np.concatenate(parts))
 
     def select_nodes(self, nodes: np.ndarray) -> Frontier:

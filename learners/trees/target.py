@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from copy import copy
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -50,6 +51,20 @@ class NodeStats(NamedTuple):
     gain_unit: np.ndarray
     sums: np.ndarray
     summary: np.ndarray
+
+
+class Kinds(NamedTuple):
+    """The kinds of the n0 training rows: rows of the same kind contribute the same to the sums of any node.
+
+    Attributes
+    ----------
+    of_row : ndarray of shape (n0,), int
+    example : ndarray of shape (number of kinds,), int
+        A row of each kind.
+    """
+
+    of_row: np.ndarray
+    example: np.ndarray
 
 
 class Target(ABC):
@@ -102,6 +117,17 @@ class Target(ABC):
             return True
         return bool(np.all(self.fixed_point_weight == self.weight))
 
+    @cached_property
+    def kinds(self) -> Kinds:
+        """The kinds of rows; in general, each row is of its own kind."""
+        rows = np.arange(self.weight.size)
+        return Kinds(rows, rows)
+
+    def _copy(self) -> Self:
+        part = copy(self)
+        vars(part).pop("kinds", None)
+        return part
+
     def repeat_weights(self, rows: np.ndarray, b: int) -> np.ndarray | None:
         """Return the fixed-point weights of rows (n,) under each of b features, as floats (b n,); None if all are 1."""
         if self.fixed_point_weight is None:
@@ -111,7 +137,7 @@ class Target(ABC):
 
     def take_rows(self, rows: np.ndarray) -> Self:
         """Return the target of the given rows, which may repeat; the units of the sums stay the same."""
-        part = copy(self)
+        part = self._copy()
         for name, column in vars(self).items():
             if isinstance(column, np.ndarray):
                 setattr(part, name, column[rows])
@@ -127,7 +153,7 @@ class Target(ABC):
         largest : int
             The largest total count of a node.
         """
-        part = copy(self)
+        part = self._copy()
         part.weight = counts.astype(np.float64)
         part.fixed_point_weight = counts.astype(np.int64)
         part.weights_are_counts = True

@@ -38,8 +38,9 @@ class TrainingTable:
     bin_codes : ndarray of shape (d, n0), int, or None
         The position of each cell among the distinct values of its column, if rows are sorted anew at each level.
     values : ndarray of shape (d, v) or None
-        The distinct values of each column, ascending, then +inf, if rows may be counted by value; for integers,
-        including those that do not occur.
+        The cells that the bin codes of each column stand for, ascending, then +inf.
+    has_few_values : bool
+        Whether columns have so few values that rows may be counted by value.
     has_nominal, has_missing : bool
         Whether any feature is nominal, and whether any cell is missing.
     draws_features : bool
@@ -53,6 +54,7 @@ class TrainingTable:
     order: np.ndarray
     bin_codes: np.ndarray | None
     values: np.ndarray | None
+    has_few_values: bool
     has_nominal: bool
     has_missing: bool
     draws_features: bool
@@ -82,19 +84,19 @@ class TrainingTable:
         columns, has_missing = extract_columns(X)
         has_nominal = bool(nominal.any())
         rows = np.arange(X.shape[0])[None, :]  # (1, n0)
-        table = cls(columns, nominal, rows, None, None, has_nominal, has_missing, draws_features, 0)
+        table = cls(columns, nominal, rows, None, None, False, has_nominal, has_missing, draws_features, 0)
         # Histograms do not need a presort, but require that all features are numeric and have no missing cells.
         if allows_histogram and not (has_missing or has_nominal):
             values, codes = find_bins(columns)
             if values is not None:
-                return replace(table, bin_codes=codes, values=values)
+                return replace(table, bin_codes=codes, values=values, has_few_values=True)
         order = presort_columns(columns)
         if not draws_features:
             return replace(table, order=order)
         # Sorting codes level by level replaces the presort, which is used only to compute the codes.
-        bin_codes = encode_values(columns, order)
+        values, bin_codes = encode_values(columns, order)
         max_nominal_values = int(bin_codes[nominal].max()) + 1 if has_nominal else 0
-        return replace(table, bin_codes=bin_codes, max_nominal_values=max_nominal_values)
+        return replace(table, bin_codes=bin_codes, values=values, max_nominal_values=max_nominal_values)
 
     @property
     def n_rows(self) -> int:
@@ -163,17 +165,22 @@ def _find_among_values(columns: np.ndarray, values: np.ndarray) -> np.ndarray:
     return codes
 
 
-def encode_values(columns: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return the position of each cell among the distinct values of its column, given the presorted rows: (d, n)."""
+def encode_values(columns: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct values of columns (d, n), and the position of each cell among them: (d, v) and (d, n).
+
+    The rows are given in the order of each column (d, n).
+    """
     # Along sorted cells, the position increases by one wherever the value changes.
     cells = np.take_along_axis(columns, order, axis=1)
     changes = cells[:, 1:] != cells[:, :-1]
     sorted_codes = np.zeros(cells.shape, dtype=np.intp)
     np.cumsum(changes, axis=1, out=sorted_codes[:, 1:])
     largest = int(sorted_codes[:, -1].max())
+    values = np.full((cells.shape[0], largest + 1), np.inf)  # (d, v)
+    np.put_along_axis(values, sorted_codes, cells, axis=1)
     codes = np.empty(cells.shape, dtype=np.min_scalar_type(largest))
     np.put_along_axis(codes, order, sorted_codes.astype(codes.dtype), axis=1)
-    return codes
+    return values, codes
 
 
 MAX_CELLS_PER_BLOCK = 1 << 16
@@ -233,21 +240,3 @@ def smallest_row_dtype(n: int) -> np.dtype[Any]:
 def narrow_rows(rows: np.ndarray, n: int) -> np.ndarray:
     """Return rows out of 0, …, n - 1 in the smallest dtype that can represent them."""
     return rows.astype(smallest_row_dtype(n))
-
-
-def radix_argsort(numbers: np.ndarray, largest: int) -> np.ndarray:
-    """Return the order of integers (b, n) up to ``largest`` along the last axis: (b, n)."""
-    b, n = numbers.shape
-    first_of_row = n * np.arange(b)[:, None]  # (b, 1), in the flattened table
-    digit = numbers.astype(np.uint16)  # (b, n)
-    order = np.argsort(digit, axis=1, kind="stable")  # (b, n)
-    # Numbers are sorted by their last digit; each sort by the digit before it keeps that order among equal digits.
-    for shift in range(DIGIT_BITS, largest.bit_length(), DIGIT_BITS):
-        order += first_of_row
-        digit = (numbers >> shift).astype(np.uint16)
-        digit_in_order = digit.ravel().take(order)
-        by_digit = np.argsort(digit_in_order, axis=1, kind="stable")
-        by_digit += first_of_row
-        order = order.ravel().take(by_digit)
-        order -= first_of_row
-    return order

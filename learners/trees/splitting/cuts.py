@@ -117,7 +117,7 @@ def draw_thresholds(block: FeatureBlock, draws: np.ndarray) -> np.ndarray:
         Greater than the smallest value and at most the largest; infinite if all known values are equal and some are
         missing, NaN if no split is possible.
     """
-    cells = _read_cells(block)
+    cells = block.cells
     start = np.broadcast_to(block.start, (block.b, block.m))
     smallest = np.take_along_axis(cells, start, axis=1)  # (b, m)
     n_known = block.frontier.n_positions - block.n_missing
@@ -135,7 +135,7 @@ def draw_thresholds(block: FeatureBlock, draws: np.ndarray) -> np.ndarray:
 
 def mark_last_below(block: FeatureBlock, threshold: np.ndarray) -> np.ndarray:
     """Return whether each position is the last one below the threshold (b, m) of its node: (b, n)."""
-    is_below = _read_cells(block) < threshold.take(block.node, axis=1)
+    is_below = block.cells < threshold.take(block.node, axis=1)
     is_last = is_below.copy()
     is_last[:, :-1] &= ~is_below[:, 1:]
     # The first row of the next node may be below the threshold of that node.
@@ -150,10 +150,3 @@ def set_thresholds(splits: Splits, block: FeatureBlock, threshold: np.ndarray) -
     slot = (block.feature == splits.feature).argmax(axis=0)  # (m,)
     drawn = threshold[slot, np.arange(block.m)]
     splits.threshold = np.where(is_split, drawn, splits.threshold)
-
-
-def _read_cells(block: FeatureBlock) -> np.ndarray:
-    """Return the sorted cells of a block, infinite where missing: (b, n)."""
-    offset_of_pair = block.frontier.column_offset(block.feature)
-    offset = block.spread_over_positions(offset_of_pair)
-    return block.frontier.table.cells.take(block.order + offset)

@@ -56,21 +56,28 @@ class FeatureBlock:
 
     @property
     def order(self) -> np.ndarray:
-        """Rows sorted by node and value, shape (b, n)."""
+        """Rows sorted by node and value, or rows of the same kinds (see `Kinds`), shape (b, n)."""
         return self._sorted[0]
 
-    @property
+    @cached_property
     def changes(self) -> np.ndarray:
-        """Whether the next position holds another value or another node, shape (b, n), bool."""
-        return self._sorted[1]
+        """Whether the next position holds another value, or with bin codes another node, shape (b, n), bool."""
+        keys = self._sorted[1]
+        changes = np.empty(keys.shape, dtype=bool)
+        changes[:, -1] = True
+        np.not_equal(keys[:, 1:], keys[:, :-1], out=changes[:, :-1])
+        return changes
+
+    @property
+    def cells(self) -> np.ndarray:
+        """The cells at all positions, infinite where missing: (b, n)."""
+        feature = self.spread_over_positions(self.feature)
+        return self.frontier.read_keys(self._sorted[1], feature, self.node)
 
     @cached_property
     def n_missing(self) -> np.ndarray:
         """The number of missing cells of each pair, shape (b, m), int."""
-        offset_of_pair = self.frontier.column_offset(self.feature)
-        offset = self.spread_over_positions(offset_of_pair)
-        cells = self.frontier.table.cells.take(self.order + offset)  # (b, n)
-        is_missing = np.isinf(cells)
+        is_missing = np.isinf(self.cells)
         return np.add.reduceat(is_missing, self.start, axis=1, dtype=np.intp)
 
     @cached_property
@@ -97,8 +104,8 @@ class FeatureBlock:
 
     def read_cells(self, position: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the cells at positions (..., q), which belong to these features and nodes (q,): shape (..., q)."""
-        row = self.order.ravel().take(position)
-        return self.frontier.read_cells(row, feature, node)
+        key = self._sorted[1].ravel().take(position)
+        return self.frontier.read_keys(key, feature, node)
 
     def read_cut_values(self, position: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
         """Return the values below and above the cuts after positions (q,) of these features and nodes: (2, q)."""
