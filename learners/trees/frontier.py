@@ -24,6 +24,9 @@ from bakeoff.learners.trees.training_table import TrainingTable, divide_columns,
 MAX_BRANCHES_SELECTED = 4
 """Up to this number of branches, selecting the rows of each takes less time than sorting rows by branch."""
 
+MAX_COUNTED_BRANCHES = 1 << 15
+"""NumPy sorts integers of 16 bits by counting, much faster than others."""
+
 MAX_SMALL_KEY = 1 << 32
 """Integers below this are sorted twice as fast as others."""
 
@@ -311,7 +314,8 @@ def group_by_branch(rows: np.ndarray, branch: np.ndarray, n_branches: int) -> np
             parts.append(rows_of_branch.reshape(b, -1))
         return np.concatenate(parts, axis=1)
     # A stable sort keeps the order of rows within a branch, and puts branch -1 first.
-    by_branch = np.argsort(branch, axis=1, kind="stable")
+    dtype = np.int16 if n_branches < MAX_COUNTED_BRANCHES else np.int64
+    by_branch = np.argsort(branch.astype(dtype, copy=False), axis=1, kind="stable")
     n_dropped = np.count_nonzero(branch[0] < 0)
     grouped = np.take_along_axis(rows, by_branch, axis=1)
     return grouped[:, n_dropped:]

@@ -183,7 +183,7 @@ def encode_values(columns: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, n
     return values, codes
 
 
-MAX_CELLS_PER_BLOCK = 1 << 16
+MAX_CELLS_PER_BLOCK = 1 << 17
 """Number of cells processed together: few enough to stay in cache, and enough for small tables to need one pass."""
 
 DIGIT_BITS = 16
