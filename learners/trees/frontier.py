@@ -24,6 +24,9 @@ from bakeoff.learners.trees.training_table import TrainingTable, divide_columns,
 MAX_BRANCHES_SELECTED = 4
 """Up to this number of branches, selecting the rows of each takes less time than sorting rows by branch."""
 
+MAX_CELLS_COMPARED = 1 << 20
+"""Up to this number of cells, comparing all of them takes less time than searching features that have one value."""
+
 MAX_COUNTED_BRANCHES = 1 << 15
 """NumPy sorts integers of 16 bits by counting, much faster than others."""
 
@@ -220,6 +223,15 @@ class Frontier:
         cell = self.order + self._spread_offset(feature)
         codes = self.table.bin_codes.ravel().take(cell)
         return codes.astype(np.intp)
+
+    def mark_varying_features(self) -> np.ndarray:
+        """Return whether a node has different values of a feature: (d, m); True for all if there are too many cells."""
+        d = self.table.columns.shape[0]
+        if d * self.order.shape[1] > MAX_CELLS_COMPARED:
+            return np.ones((d, self.n_positions.size), dtype=bool)
+        codes = self.gather_bin_codes(np.arange(d)[:, None])  # (d, n)
+        smallest = np.minimum.reduceat(codes, self.start, axis=1)  # (d, m)
+        return np.maximum.reduceat(codes, self.start, axis=1) > smallest
 
     def _spread_offset(self, feature: np.ndarray) -> np.ndarray:
         """Return `column_offset` by position: (b, n), or (b, 1) if it is the same everywhere."""

@@ -229,19 +229,31 @@ def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLim
     d = frontier.table.columns.shape[0]
     m = level.number.size
     rules = _derive_split_rules(frontier, limits)
+    count = limits.max_features
     draws = _draw_numbers(level, limits, d)
-    splits = Splits.none(m)
-    pending = np.arange(m)
-    # A node that cannot be split on the features with the lowest numbers tries the next ones.
-    for n_tried in range(0, d, limits.max_features):
-        part = frontier if pending.size == m else frontier.select_nodes(pending)
-        features = draw_features(draws[pending], n_tried, limits.max_features)
-        found = find_best_splits(part, features, rules.select_nodes(pending))
-        splits.put(pending, found)
-        pending = np.flatnonzero(splits.feature < 0)
-        if pending.size == 0:
-            break
-    return splits
+    splits = find_best_splits(frontier, draw_features(draws, count), rules)
+    pending = np.flatnonzero(splits.feature < 0)
+    if pending.size == 0:
+        return splits
+    # A node that cannot be split on the features with the lowest numbers tries the next ones with different cells.
+    varies = frontier.select_nodes(pending).mark_varying_features()  # (d, k)
+    ranked = draws[pending].argsort(axis=1)  # (k, d)
+    is_next = np.take_along_axis(varies.T, ranked, axis=1)  # (k, d)
+    is_next[:, :count] = False
+    while True:
+        begin = np.where(is_next.any(axis=1), is_next.argmax(axis=1) // count * count, d)  # (k,)
+        # The last features of a node may be fewer.
+        width = min(count, d - int(begin.min()))
+        if width == 0:
+            return splits
+        now = np.flatnonzero(begin <= d - width)
+        rank = begin[now, None] + np.arange(width)
+        features = np.sort(np.take_along_axis(ranked[now], rank, axis=1), axis=1).T  # (width, nodes)
+        nodes = pending[now]
+        found = find_best_splits(frontier.select_nodes(nodes), features, rules.select_nodes(nodes))
+        splits.put(nodes, found)
+        untried = np.where(found.feature < 0, begin[now] + width, d)
+        is_next[now] &= np.arange(d) >= untried[:, None]
 
 
 def _draw_numbers(level: Level, limits: GrowthLimits, d: int) -> np.ndarray:
@@ -256,28 +268,9 @@ def _draw_numbers(level: Level, limits: GrowthLimits, d: int) -> np.ndarray:
     return draws
 
 
-def draw_features(draws: np.ndarray, n_tried: int, count: int) -> np.ndarray:
-    """Return the features with the lowest random numbers in each node.
-
-    Parameters
-    ----------
-    draws : ndarray of shape (m, d)
-    n_tried : int
-        The number of features that have already been tried, which are those with the lowest numbers.
-    count : int
-        The maximum number of features to return.
-
-    Returns
-    -------
-    ndarray of shape (b, m), int
-        Ascending for each node.
-    """
-    d = draws.shape[1]
-    end = min(n_tried + count, d)
-    if n_tried == 0 and end < d:
-        chosen = np.argpartition(draws, end - 1, axis=1)[:, :end]  # cheaper than sorting
-    else:
-        chosen = np.argsort(draws, axis=1)[:, n_tried:end]
+def draw_features(draws: np.ndarray, count: int) -> np.ndarray:
+    """Return the features with the lowest of random numbers (m, d) in each node, ascending: (count, m)."""
+    chosen = np.argpartition(draws, count - 1, axis=1)[:, :count]  # cheaper than sorting
     return np.ascontiguousarray(np.sort(chosen, axis=1).T)
 
 
