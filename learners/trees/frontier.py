@@ -237,7 +237,7 @@ class Frontier:
         """Return `column_offset` by position: (b, n), or (b, 1) if it is the same everywhere."""
         offset = self.column_offset(feature)
         if offset.shape[1] > 1:
-            offset = offset.take(self.node_of_position, axis=1)
+            offset = offset.repeat(self.n_positions, axis=1)
         return offset
 
     def make_next_level(

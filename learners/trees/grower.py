@@ -227,7 +227,6 @@ def _choose_splits(frontier: Frontier, level: Level, limits: GrowthLimits) -> Sp
 def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLimits) -> Splits:
     """Find the best split of every node over features drawn for it; if none of them splits a node, draw more."""
     d = frontier.table.columns.shape[0]
-    m = level.number.size
     rules = _derive_split_rules(frontier, limits)
     count = limits.max_features
     draws = _draw_numbers(level, limits, d)
