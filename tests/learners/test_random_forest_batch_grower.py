@@ -52,6 +52,34 @@ def test_any_number_of_processes_gives_the_same_forest(forest_class: Any, monkey
         assert list_fitted_bytes(one_process) == list_fitted_bytes(forest)
 
 
+KEYS_AND_ROUNDS = {
+    "keys of 64 bits": {"MAX_SMALL_KEY": 0},
+    "keys too wide to hold a row": {"MAX_KEY": 0},
+    "one round of features after another": {"MAX_CELLS_COMPARED": 0},
+}
+"""For each way of searching, the constants of `frontier` that make every level take it."""
+
+
+@pytest.mark.parametrize("changed", KEYS_AND_ROUNDS.values(), ids=KEYS_AND_ROUNDS)
+@pytest.mark.parametrize("weights", ["whole", "fractions"])
+@pytest.mark.parametrize("forest_class", FOREST_CLASSES)
+def test_keys_of_any_width_and_rounds_of_features_give_the_same_trees(
+    forest_class: Any, weights: str, changed: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (200, 7)) * (rng.random((200, 7)) < 0.2)  # most drawn features are constant in small nodes
+    y = rng.integers(0, 3, 200)
+    weight = {"whole": rng.integers(1, 4, 200), "fractions": rng.random(200) + 0.1}[weights]
+    # Without draws of rows, fractional weights enter the trees as they are.
+    forest = forest_class(4, bootstrap=weights == "whole", max_features=2, random_state=0)
+    expected = forest.fit(X, y, weight).trees_
+    for name, value in changed.items():
+        monkeypatch.setattr(f"bakeoff.learners.trees.frontier.{name}", value)
+    for tree, same in zip(forest.fit(X, y, weight).trees_, expected, strict=True):
+        for array, other in zip(vars(tree).values(), vars(same).values(), strict=True):
+            np.testing.assert_array_equal(array, other)
+
+
 def test_no_processes_at_all_are_rejected() -> None:
     with pytest.raises(ValueError, match="n_jobs=0 must be a positive number"):
         RandomForestClassifier(2, n_jobs=0).fit([[0.0], [1.0]], [0, 1])
