@@ -19,7 +19,7 @@ import numpy as np
 from bakeoff.learners.trees.builder import TreeBuilder
 from bakeoff.learners.trees.criteria import SquaredDistance
 from bakeoff.learners.trees.frontier import group_by_branch
-from bakeoff.learners.trees.splitting.dense_scan import find_first_positions
+from bakeoff.learners.trees.splitting.dense_scan import LARGEST_MERIT, find_first_positions
 from bakeoff.learners.trees.splitting.numeric import compute_midpoint
 from bakeoff.learners.trees.splitting.partition import Partition
 from bakeoff.learners.trees.splitting.splits import Splits
@@ -134,8 +134,8 @@ class DenseGrower:
         """Return the best cut of each node, and the number of rows on its left: (m,)."""
         gain = self._compute_gains(nodes)  # (d, n)
         cells = self._cells.take(nodes.order + self._first_cell[:, None])  # (d, n)
-        np.copyto(gain[:, :-1], -np.inf, where=cells[:, 1:] == cells[:, :-1])
-        gain[:, nodes.start + nodes.size - 1] = -np.inf
+        # The gain after the last row of a node is NaN.
+        gain[:, :-1] -= (cells[:, 1:] == cells[:, :-1]) * LARGEST_MERIT
         if self._min_samples_leaf > 1:
             right_rows = nodes.size.take(nodes.node) - nodes.rows_up_to
             gain[:, np.minimum(nodes.rows_up_to, right_rows) < self._min_samples_leaf] = -np.inf

@@ -36,16 +36,17 @@ def _are_equal(one: Tree, other: Tree) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("c", [0, 3, 8, 11])
 @pytest.mark.parametrize("limit", LIMITS, ids=str)
 @pytest.mark.parametrize("weights", ["none", "whole", "fractions"])
 def test_a_dense_scan_and_listed_cuts_give_one_tree(
-    limit: dict[str, Any], weights: str, monkeypatch: pytest.MonkeyPatch
+    c: int, limit: dict[str, Any], weights: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed in range(3):
-        X, y = _make_table(seed, c=0)
+        X, y = _make_table(seed, c)
         rng = np.random.default_rng(seed)
         sample_weight = {"none": None, "whole": rng.integers(1, 4, 300), "fractions": rng.random(300) + 0.1}[weights]
-        learner = DecisionTreeRegressor(**limit)
+        learner = (DecisionTreeClassifier if c else DecisionTreeRegressor)(**limit)
         by_dense_scan = learner.fit(X, y, sample_weight).fitted_tree_
         with monkeypatch.context() as without_scan:
             without_scan.setattr(numeric, "MAX_POSITIONS_PER_CUT", 0)

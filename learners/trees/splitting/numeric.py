@@ -27,9 +27,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.criteria import SquaredDistance
 from bakeoff.learners.trees.splitting.cuts import HistogramBlock, draw_thresholds, mark_last_below, set_thresholds
-from bakeoff.learners.trees.splitting.dense_scan import MAX_POSITIONS_PER_CUT, BestCuts, find_dense_cuts
+from bakeoff.learners.trees.splitting.dense_scan import MAX_POSITIONS_PER_CUT, BestCuts, find_dense_cuts, pays_to_scan
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import (
     SplitRules,
@@ -81,7 +80,7 @@ def find_numeric_splits(
         is_candidate &= mark_last_below(block, drawn)
     # A dense scan evaluates all pairs, and treats missing cells as the largest values.
     needs_all_cuts = drawn is None and wanted is None and not missing_left
-    if needs_all_cuts and isinstance(rules.criterion, SquaredDistance) and not rules.criterion.classes:
+    if needs_all_cuts and pays_to_scan(block, rules.criterion):
         n_candidates = np.count_nonzero(is_candidate)
         if is_candidate.size < MAX_POSITIONS_PER_CUT * n_candidates:
             best = find_dense_cuts(block, rules)
