@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from bakeoff.pipeline.errors import UserError, first_line
-from bakeoff.pipeline.experiment import Experiment
+from bakeoff.pipeline.experiment import Experiment, make_pipeline
+from bakeoff.pipeline.experiment.fitting import fit_preprocessing, transform_rows
 from bakeoff.pipeline.stages.preprocessing import (
     get_max_nominal_values,
     list_kinds,
@@ -81,11 +81,12 @@ def _require_readable(experiment: Experiment, prepared: pd.DataFrame) -> None:
 def _try_preprocessing(experiment: Experiment, train: np.ndarray, X: pd.DataFrame) -> pd.DataFrame:
     """Fit the preprocessing on training rows and return X transformed, or raise its error as a UserError."""
     dataset = experiment.dataset
-    steps = clone(experiment.preprocessing)
+    model = make_pipeline(experiment)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # each fit of the run reports them
-            prepared = steps.fit(dataset.X.iloc[train], dataset.y[train]).transform(X)
+            fit_preprocessing(experiment, model, dataset.X.iloc[train], dataset.y[train])
+            prepared, _ = transform_rows(experiment, model, X)
     except (ValueError, TypeError, AttributeError) as error:
         reason = first_line(error).rstrip(".")
         raise UserError(f"preprocessing: {reason}.") from error

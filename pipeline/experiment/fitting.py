@@ -59,7 +59,7 @@ def transform_rows(experiment: Experiment, model: Any, X: pd.DataFrame) -> tuple
     """Return the prepared rows and the learner of a pipeline, or rows X (m, d) and any other model as they are."""
     if not isinstance(model, Pipeline):
         return X, model
-    _, prepared = experiment.tables.prepare((model[0], experiment.dataset), model[:-1].transform, X)
+    _, prepared = experiment.tables.prepare((model[0], experiment.dataset), model[:-1], X)
     return prepared, model[-1]
 
 
@@ -94,10 +94,9 @@ def score_headline(
 
 
 def make_pipeline(experiment: Experiment) -> Pipeline:
-    """Return an unfitted copy of preprocessing and learner."""
+    """Return an unfitted copy of the learner after the preprocessing, which is copied when it is fitted."""
     preprocessing = "passthrough" if experiment.preprocessing is None else experiment.preprocessing
-    pipeline: Pipeline = clone(Pipeline([("preprocessing", preprocessing), ("learner", experiment.learner)]))
-    return pipeline
+    return Pipeline([("preprocessing", preprocessing), ("learner", clone(experiment.learner))])
 
 
 def make_tuning_data(experiment: Experiment, split: Split, number: int = -1) -> TuningData:
@@ -166,9 +165,7 @@ def fit_pipeline(experiment: Experiment, pipeline: Pipeline, rows: np.ndarray, l
     X = dataset.X.iloc[rows]  # (m, d)
     y = dataset.y[rows]  # (m,)
     log.note(stage_log.PREPROCESSING, X)
-    sources = (experiment.preprocessing, dataset)
-    fitted, prepared = experiment.tables.prepare(sources, pipeline[:-1].fit_transform, X, y)
-    pipeline.steps[:-1] = fitted.steps
+    prepared = fit_preprocessing(experiment, pipeline, X, y)
     balanced = _balance_rows(experiment, prepared, y, select_weights(experiment, rows), X.index)
     target = experiment.target.fit(balanced.y)
     warn_of_small_branches(pipeline[-1], balanced.X)
@@ -176,6 +173,14 @@ def fit_pipeline(experiment: Experiment, pipeline: Pipeline, rows: np.ndarray, l
     weighting = {} if balanced.weights is None else {"sample_weight": balanced.weights}
     pipeline[-1].fit(balanced.X, target.transform(balanced.y), **weighting)
     return target
+
+
+def fit_preprocessing(experiment: Experiment, pipeline: Pipeline, X: pd.DataFrame, y: np.ndarray) -> Any:
+    """Put fitted steps before the learner, and return rows X (m, d) with targets y (m,) after these steps."""
+    sources = (experiment.preprocessing, experiment.dataset)
+    fitted, prepared = experiment.tables.prepare(sources, pipeline[:-1], X, y)
+    pipeline.steps[:-1] = fitted.steps
+    return prepared
 
 
 def _balance_rows(

@@ -3,11 +3,11 @@
 import time
 import warnings
 from dataclasses import dataclass
-from types import MethodType
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 MAX_CELLS = 1 << 23
@@ -55,7 +55,7 @@ class PreparedTables:
         return time.perf_counter() + self._saved_seconds
 
     def prepare(
-        self, sources: tuple[Any, ...], call: MethodType, X: pd.DataFrame, *y: np.ndarray
+        self, sources: tuple[Any, ...], steps: Pipeline, X: pd.DataFrame, *y: np.ndarray
     ) -> tuple[Pipeline, Any]:
         """Return fitted steps and their table, either new or as for the same sources and rows before.
 
@@ -63,12 +63,12 @@ class PreparedTables:
         ----------
         sources : tuple
             The objects that determine the result, together with the numbers of the rows.
-        call : method
-            ``fit_transform`` or ``transform`` of a pipeline.
+        steps : Pipeline
+            Steps of which a copy is fitted if there are targets; otherwise they are fitted already.
         X : DataFrame of shape (m, d)
             Rows of a dataset.
         *y : ndarray of shape (m,)
-            Their targets, for ``fit_transform``.
+            Their targets.
         """
         key = (*map(id, sources), X.index.to_numpy().tobytes())
         kept = self._kept.get(key)
@@ -76,8 +76,9 @@ class PreparedTables:
             started = time.perf_counter()
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                table = call(X, *y)
-            kept = Prepared(sources, call.__self__, table, caught, time.perf_counter() - started)
+                steps = clone(steps) if y else steps
+                table = steps.fit_transform(X, *y) if y else steps.transform(X)
+            kept = Prepared(sources, steps, table, caught, time.perf_counter() - started)
             self._keep(key, kept)
         else:
             self._saved_seconds += kept.seconds

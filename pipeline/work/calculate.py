@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from bakeoff.learners import REGISTRY
@@ -191,7 +192,7 @@ def _calculate_step(name: str, words: Mapping[str, str]) -> HandCalculation:
 
 def _fit(name: str, experiment: Experiment, rows: WorkedRows) -> tuple[Pipeline, list[str]]:
     """Fit preprocessing and learner, and prune the learner; return them with the warnings."""
-    pipeline = make_pipeline(experiment)
+    pipeline = clone(make_pipeline(experiment))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

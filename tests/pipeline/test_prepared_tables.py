@@ -85,7 +85,7 @@ def rows(n: int) -> pd.DataFrame:
 
 def prepare(tables: PreparedTables, steps: Any, n_rows: int) -> pd.DataFrame:
     with pytest.warns(UserWarning, match="some cells are odd"):
-        _, table = tables.prepare((steps,), steps.transform, rows(n_rows))
+        _, table = tables.prepare((steps,), steps, rows(n_rows))
     assert isinstance(table, pd.DataFrame)
     return table
 
