@@ -11,6 +11,7 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from bakeoff.pipeline.card.report import measure_fold, summarize_folds
+from bakeoff.pipeline.checks.storage import uses_own_code
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
@@ -73,6 +74,10 @@ class JobRunner:
     _prepared: dict[int, tuple[Mapping[str, Any], PreparedJob]] = field(default_factory=dict)
     _free_bytes: int = MAX_PREPARED_BYTES
 
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        """Keep the settings alone in a process that is no copy of this one."""
+        return JobRunner, (self.resume, self.timeout, self.tracebacks)
+
     def claims_of(self, store: Store) -> Claims:
         """Return the claims on the jobs of a store."""
         if store.uri not in self._claims:
@@ -121,7 +126,8 @@ class JobRunner:
         description, n_fits = prepared.description, prepared.experiment.fits_per_split
         job = replace(job, size=measure_size(description.params, description.tags, n_fits))
         n_bytes = prepared.splits.n_bytes
-        if n_bytes <= self._free_bytes:
+        is_checked = self.tries_own_code or not uses_own_code(prepared.experiment, job.spec["trust"])
+        if is_checked and n_bytes <= self._free_bytes:
             self._free_bytes -= n_bytes
             self._prepared[job.number] = job.spec, prepared
         return job
@@ -197,7 +203,7 @@ class JobRunner:
         # In a study, checked jobs and running jobs are numbered separately, so their configurations are compared as
         # well.
         kept_spec, prepared = self._prepared.pop(job.number, (None, None))
-        if prepared is not None and kept_spec is job.spec:
+        if prepared is not None and kept_spec == job.spec:
             return prepared
         return prepare_job(job.spec, job.invocation, self.resources, job_hash=job.hash)
 

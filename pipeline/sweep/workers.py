@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +22,7 @@ from types import ModuleType
 from typing import Any, Self
 
 from bakeoff.pipeline.identity.user_modules import get_finder
+from bakeoff.pipeline.stages.dataset.loaders import ARROW_THREADS
 from bakeoff.pipeline.sweep.done_jobs import find_lost_job
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
@@ -37,9 +39,7 @@ CONNECTION_ERRORS = (BrokenPipeError, ConnectionResetError)
 def serve_jobs(
     connection: Connection,
     environment: Mapping[str, str],
-    resume: bool,
-    timeout: float | None,
-    tracebacks: bool,
+    runner: JobRunner,
     reports_progress: bool,
     inherited: Sequence[Connection] = (),
 ) -> None:
@@ -51,8 +51,8 @@ def serve_jobs(
         Receives jobs. Sends how much of a job is done, and finally its outcome.
     environment : mapping of str to str
         The environment variables of the process of the sweep.
-    resume, timeout, tracebacks
-        Arguments for `JobRunner`.
+    runner : JobRunner
+        That of the process of the sweep; a forked process has its datasets and its prepared jobs, too.
     reports_progress : bool
         Whether to ask after each fold whether the job should continue.
     inherited : sequence of Connection
@@ -70,13 +70,8 @@ def serve_jobs(
     os.environ.update(environment)
     # Modules imported by the other process remain in shared memory as long as no garbage collection writes to them.
     gc.freeze()
-    runner = JobRunner(
-        resume,
-        timeout,
-        tracebacks,
-        should_continue=partial(_send, connection, has_answer=True) if reports_progress else None,
-        show_work=lambda number, work: _send(connection, work),
-    )
+    runner.should_continue = partial(_send, connection, has_answer=True) if reports_progress else None
+    runner.show_work = lambda number, work: _send(connection, work)
     try:
         while True:
             connection.send(runner.run_job(connection.recv()))
@@ -193,8 +188,7 @@ class Workers:
     def _start_worker(self) -> Worker:
         own_end, worker_end = Pipe()
         runner = self._runner
-        settings = (runner.resume, runner.timeout, runner.tracebacks, runner.should_continue is not None)
-        arguments = (worker_end, dict(os.environ), *settings)
+        arguments = (worker_end, dict(os.environ), runner, runner.should_continue is not None)
         inherited = (own_end, *(worker.connection for worker in self._workers))
         process = start_process(serve_jobs, arguments, inherited, partial(run.disconnect_stores, runner.resources))
         # If this end stayed open here, the death of the worker would not close the connection.
@@ -250,8 +244,10 @@ def _describe_exit(code: int | None) -> str:
 PRELOAD_MODULE = "bakeoff.pipeline.sweep.worker_preload"
 THREADS_FOLDER = Path("/proc/self/task")
 """A folder in which Linux keeps a subfolder with the name of each thread of this process."""
-COPIED_THREADS = frozenset({"jemalloc_bg_thd"})
-"""Threads that libraries restart after a fork, such as those of Arrow's memory allocator, which pandas loads."""
+COPIED_THREADS = frozenset({"jemalloc_bg_thd", ARROW_THREADS})
+"""Threads that Arrow, which pandas loads, restarts after a fork; the first is that of its memory allocator."""
+ENDING_SECONDS = 0.005
+MAX_ENDING_CHECKS = 20
 HELD_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -263,7 +259,13 @@ def can_copy_process() -> bool:
     """
     if sys.platform != "linux":
         return False
-    return sum(name not in COPIED_THREADS for name in _list_threads()) == 1
+    for _ in range(MAX_ENDING_CHECKS):
+        if sum(name not in COPIED_THREADS for name in _list_threads()) == 1:
+            return True
+        if threading.active_count() > 1:
+            return False
+        time.sleep(ENDING_SECONDS)  # a thread that Python has joined exists for another moment
+    return False
 
 
 def _list_threads() -> list[str]:

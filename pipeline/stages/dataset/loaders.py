@@ -1,9 +1,11 @@
 """Convert a source to a dataset: the functions named by ``conf/dataset``, and the choice of roles, kinds and target."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from threading import get_native_id
 from typing import Any
 
 import numpy as np
@@ -53,7 +55,31 @@ MAX_SHOWN_COLUMNS = 8
 TABLES = Path(__file__).parent / "tables"
 """The folder of the lecture tables."""
 
+ARROW_THREADS = "arrow"
+"""The name of the threads that Arrow starts while a table is read, and starts again after a fork."""
 
+
+@contextmanager
+def naming_threads(name: str) -> Iterator[None]:
+    """Give a name to the threads that a library starts in the block; only Linux has names."""
+    earlier = _name_this_thread(name)
+    try:
+        yield
+    finally:
+        _name_this_thread(earlier)
+
+
+def _name_this_thread(name: str) -> str:
+    """Rename this thread, from which others inherit the name, and return its earlier name."""
+    file = Path(f"/proc/self/task/{get_native_id()}/comm")
+    with suppress(OSError):
+        earlier = file.read_text().strip()
+        file.write_text(name)
+        return earlier
+    return ""
+
+
+@naming_threads(ARROW_THREADS)
 def read_table(
     path: str | Sequence[str], target: str, test_path: str | Sequence[str] | None = None, **keys: Any
 ) -> Dataset:
