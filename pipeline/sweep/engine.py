@@ -27,6 +27,7 @@ from bakeoff.pipeline.sweep.jobs import (
     TO_DO,
     Job,
     JobOutcome,
+    RowsKey,
     TimeKey,
 )
 from bakeoff.pipeline.sweep.planning import Plan, add_estimates, find_store, make_plan, record_sweep
@@ -90,6 +91,39 @@ class ListedJobs(Search):
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
         """Yield the jobs in order."""
         return iter(self.jobs)
+
+
+@final
+@dataclass
+class SharedJobs(Search):
+    """Listed jobs of workers, each of which continues with the rows that it has prepared for its last job."""
+
+    jobs: Sequence[Job]
+    _waiting: dict[RowsKey, list[Job]] = field(default_factory=dict, init=False)
+    _running: dict[int, RowsKey] = field(default_factory=dict, init=False)
+    _ended: list[RowsKey] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self.n_jobs = len(self.jobs)
+        for job in self.jobs:
+            self._waiting.setdefault(job.rows_key, []).append(job)
+
+    def ask(self, record: RecordOutcome) -> Iterator[Job]:
+        """Yield a job on the rows of the job that ended, else on rows that no worker has, else on the first ones."""
+        while self._waiting:
+            last = self._ended.pop(0) if self._ended else None
+            of_none = (key for key in self._waiting if key not in self._running.values())
+            key = last if last in self._waiting else next(of_none, next(iter(self._waiting)))
+            job = self._waiting[key].pop(0)
+            if not self._waiting[key]:
+                del self._waiting[key]
+            self._running[job.number] = key
+            yield job
+
+    def tell(self, outcome: JobOutcome) -> JobOutcome:
+        """Note that the worker of a job is free."""
+        self._ended.append(self._running.pop(outcome.number))
+        return outcome
 
 
 @final
@@ -282,8 +316,10 @@ class SweepEngine:
 
     def _choose_search(self, plan: Plan) -> Search:
         """Return the jobs that are not done, in the order in which they run."""
-        if self.command.options.budget is None:
-            return ListedJobs(plan.with_state(TO_DO))
+        options = self.command.options
+        if options.budget is None:
+            uses_workers = self.command.launch is None and options.needs_workers
+            return (SharedJobs if uses_workers else ListedJobs)(plan.with_state(TO_DO))
         return BudgetedJobs(order_jobs(add_estimates(plan, self.runner)), self._deadline)
 
     def run_search(

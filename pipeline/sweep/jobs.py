@@ -23,6 +23,8 @@ BUSY = "busy"
 NOT_RUN = "not run"
 TimeKey = tuple[str, str, int]
 """The learner, the dataset and the size of a job; jobs that share them take about the same time."""
+RowsKey = tuple[str, Any]
+"""The dataset and the seed of a job; jobs that share them usually share their folds."""
 NAN = float("nan")
 
 
@@ -97,6 +99,11 @@ class Job:
     def time_key(self) -> TimeKey:
         """What decides its duration."""
         return self.invocation.choices["learner"], self.dataset, self.size
+
+    @property
+    def rows_key(self) -> RowsKey:
+        """What decides the rows of its folds."""
+        return self.dataset, self.spec["seed"]
 
     def to_outcome(self, kind: str, reason: str = "", run_id: str | None = None) -> JobOutcome:
         """Return the outcome of the job without measured values."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,8 +14,11 @@ from typing import Any
 
 import pytest
 
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.sweep import workers
+from bakeoff.pipeline.sweep.engine import SharedJobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner
+from bakeoff.pipeline.sweep.jobs import FINISHED, Job
 from bakeoff.pipeline.sweep.request import THREAD_VARIABLES
 from bakeoff.pipeline.sweep.work import Work
 from bakeoff.pipeline.sweep.workers import can_copy_process
@@ -79,6 +83,56 @@ def test_a_copy_has_the_modules_and_receives_signals_when_it_is_ready() -> None:
     command = [sys.executable, "-c", SCRIPT]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+READING_SCRIPT = """
+from multiprocessing import get_context
+from bakeoff.pipeline.stages.dataset.loaders import read_table
+from bakeoff.pipeline.sweep import workers
+
+def read(connection):
+    connection.send(read_table("table.csv", "c").digest())
+
+own_end, other_end = get_context("fork").Pipe()
+assert workers.can_copy_process()
+digest = read_table("table.csv", "c").digest()
+assert workers.ARROW_THREADS in workers._list_threads() and workers.can_copy_process()
+process = get_context("fork").Process(target=read, args=[other_end])
+process.start()
+assert own_end.poll(60) and own_end.recv() == digest
+process.join()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process is copied")
+def test_a_process_that_has_read_a_table_is_copied_and_its_copy_can_read_one(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("a,b,c\n" + "1.5,x,no\n2.5,y,yes\n" * 50)
+    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")}
+    command = [sys.executable, "-c", READING_SCRIPT]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_process_that_is_no_copy_has_the_settings_of_a_runner_alone() -> None:
+    runner = JobRunner(False, 7.0, True, should_continue=lambda progress: True, tries_own_code=False)
+    runner.resources.tried.add("a check")
+    kept = pickle.loads(pickle.dumps(runner))
+    assert (kept.resume, kept.timeout, kept.tracebacks) == (False, 7.0, True)
+    assert (kept.should_continue, kept.tries_own_code, kept.resources.tried) == (None, True, set())
+
+
+def test_a_worker_stays_with_its_rows_and_then_takes_those_of_no_other() -> None:
+    def make_job(number: int, dataset: str) -> Job:
+        return Job(number, "", Invocation({}), {"seed": 0}, dataset=dataset)
+
+    jobs = [make_job(number, dataset) for number, dataset in enumerate("aaabbc")]
+    search = SharedJobs(jobs)
+    asked = search.ask(lambda outcome: None)
+    order = [next(asked).number, next(asked).number]  # two workers begin
+    for ended in (0, 3, 4, 5, 1):
+        search.tell(jobs[ended].to_outcome(FINISHED))
+        order += [job.number for job in [next(asked, None)] if job is not None]
+    assert (search.n_jobs, order) == (6, [0, 3, 1, 4, 5, 2])
 
 
 def test_two_signals_at_once_end_a_worker_without_a_complaint(monkeypatch: pytest.MonkeyPatch) -> None:
