@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import confusion_matrix
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model.training_record import SCORE_PREFIXES, count_rows, describe_rows
 from bakeoff.pipeline.stages.dataset.table import COLUMNS_FILE, format_columns
 from bakeoff.pipeline.stages.pruning import PruningPath
+from bakeoff.pipeline.stages.scoring.predictions import count_pairs, encode_labels
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.tables.table import Table, make_table
@@ -175,7 +175,8 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
             write_csv(table, folder / f"{name}.csv")
     if experiment.dataset.is_classification:
         classes = experiment.dataset.classes
-        counts = confusion_matrix(predictions["truth"], predictions["predicted"], labels=classes)
+        codes = [encode_labels(fold.predictions) for fold in folds]
+        counts = sum(count_pairs(each.truth, each.predicted, len(classes), None) for each in codes)  # (c, c)
         confusions = pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes)
         write_csv(confusions, folder / "confusion_matrix.csv", has_index=True)
     (folder / COLUMNS_FILE).write_text(format_columns(experiment.dataset), encoding="utf-8")
@@ -197,21 +198,22 @@ def _stack_tables(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def tabulate_predictions(folds: Sequence[FoldResult]) -> pd.DataFrame:
     """Return a table of the test rows of all folds with number, fold, truth, prediction and probabilities."""
-    return pd.concat([_tabulate_fold(fold) for fold in folds], ignore_index=True)
-
-
-def _tabulate_fold(fold: FoldResult) -> pd.DataFrame:
-    """Return the table of the test rows of one fold."""
-    predictions = fold.predictions
-    columns: dict[str, Any] = {
-        "row": fold.split.test,
-        "fold": fold.number,
-        "truth": predictions.truth,
-        "predicted": predictions.predicted,
+    of_folds = [fold.predictions for fold in folds]
+    columns = {
+        "row": np.concatenate([fold.split.test for fold in folds]),
+        "fold": np.repeat([fold.number for fold in folds], [len(fold.split.test) for fold in folds]),
+        "truth": np.concatenate([each.truth for each in of_folds]),
+        "predicted": np.concatenate([each.predicted for each in of_folds]),
     }
-    if predictions.probabilities is not None and predictions.classes is not None:
-        for code, label in enumerate(predictions.classes):
-            columns[f"probability_{label}"] = predictions.probabilities[:, code]
+    classes = of_folds[0].classes
+    # The candidates that tuning chose in some folds may lack probabilities.
+    if classes is not None and any(each.probabilities is not None for each in of_folds):
+        unknown = np.full((1, len(classes)), np.nan)
+        rows = [
+            unknown.repeat(len(each.truth), axis=0) if each.probabilities is None else each.probabilities
+            for each in of_folds
+        ]
+        columns |= zip((f"probability_{label}" for label in classes), np.concatenate(rows).T, strict=True)
     return pd.DataFrame(columns)
 
 

@@ -178,11 +178,11 @@ def find_unseen_values(dataset: Dataset, split: Split) -> tuple[dict[str, int], 
     """
     is_affected = np.zeros(len(split.test), dtype=bool)  # (m,)
     counts: dict[str, int] = {}
-    for name in dataset.nominal:
-        codes = dataset.X[name].cat.codes.to_numpy()
-        tested = codes[split.test]
-        is_present = tested >= 0  # the code of a missing cell is -1
-        is_unseen = is_present & ~np.isin(tested, codes[split.train])  # (m,)
+    for name, codes in dataset.nominal_codes.items():
+        is_known = np.zeros(int(codes.max()) + 2, dtype=bool)  # codes may be of eight bits
+        is_known[codes[split.train]] = True
+        is_known[-1] = True  # the code of a missing cell is -1
+        is_unseen = ~is_known[codes[split.test]]  # (m,)
         if is_unseen.any():
             counts[name] = int(is_unseen.sum())
             is_affected |= is_unseen

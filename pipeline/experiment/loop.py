@@ -120,10 +120,11 @@ def fit_model(experiment: Experiment, split: Split, number: int = -1) -> FittedM
     stopwatch = Stopwatch(experiment.tables.read_clock)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        data = make_tuning_data(experiment, split, number)
+        pipeline, candidates = make_pipeline(experiment), None
         if not isinstance(experiment.tuning, NoTuning):
+            data = make_tuning_data(experiment, split, number)
             log.note(stage_log.TUNING, data.X)
-        pipeline, candidates = experiment.tuning.tune(make_pipeline(experiment), data)
+            pipeline, candidates = experiment.tuning.tune(pipeline, data)
         stopwatch.lap("tune")
         # Tuning returns an unfitted pipeline: the best candidate is fitted on all training rows.
         target = fit_pipeline(experiment, pipeline, split.train, log)

@@ -1,5 +1,6 @@
 """A job, from the checks of its settled configuration to the last stored value."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -45,6 +46,8 @@ class PreparedJob:
         Audits each fold after its evaluation.
     audit_verdict : AuditVerdict
         The result of the audit checks before the first fit.
+    is_tried : bool
+        Whether nothing is left to be tried by the process that runs the job.
     """
 
     spec: Mapping[str, Any]
@@ -54,6 +57,7 @@ class PreparedJob:
     description: RunDescription
     audit: Audit | NoAudit
     audit_verdict: AuditVerdict
+    is_tried: bool
 
 
 @dataclass(frozen=True)
@@ -103,14 +107,15 @@ def prepare_job(
     ------
     UserError
     """
-    with hiding_values(settle.to_yaml(spec)):
+    with hiding_values(json.dumps(spec, default=str)):
         spec = settle_rows(spec, resources)
         experiment = build_experiment(spec, resources)
         check_experiment(experiment)
         splits = experiment.make_splits()
         experiment = leave_out_candidates(experiment, splits)
         check_splits(experiment, splits)
-        if tries_own_code or not uses_own_code(experiment, spec["trust"]):
+        is_tried = tries_own_code or not uses_own_code(experiment, spec["trust"])
+        if is_tried:
             check_models(spec, experiment, splits, resources.tried)
         # A figure that cannot be drawn must be rejected before the fit, which may take hours.
         choice = choose_figures(spec.get("figures", []), experiment, splits, spec["trust"])
@@ -118,7 +123,7 @@ def prepare_job(
         verdict = audit.check(experiment, splits)
         job_hash = job_hash or hash_config(spec, experiment.dataset.digest())
         description = describe_run(spec, invocation, experiment, splits, verdict, job_hash)
-        return PreparedJob(spec, experiment, splits, choice, description, audit, verdict)
+        return PreparedJob(spec, experiment, splits, choice, description, audit, verdict, is_tried)
 
 
 def settle_rows(spec: Mapping[str, Any], resources: PartCache) -> dict[str, Any]:

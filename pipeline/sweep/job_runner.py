@@ -11,7 +11,6 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from bakeoff.pipeline.card.report import measure_fold, summarize_folds
-from bakeoff.pipeline.checks.storage import uses_own_code
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
@@ -126,8 +125,7 @@ class JobRunner:
         description, n_fits = prepared.description, prepared.experiment.fits_per_split
         job = replace(job, size=measure_size(description.params, description.tags, n_fits))
         n_bytes = prepared.splits.n_bytes
-        is_checked = self.tries_own_code or not uses_own_code(prepared.experiment, job.spec["trust"])
-        if is_checked and n_bytes <= self._free_bytes:
+        if prepared.is_tried and n_bytes <= self._free_bytes:
             self._free_bytes -= n_bytes
             self._prepared[job.number] = job.spec, prepared
         return job

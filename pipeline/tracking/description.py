@@ -187,7 +187,7 @@ def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset
 
 def _read_settings(spec: Mapping[str, Any]) -> dict[str, str]:
     """Return the environment variables that affect results; their values are not among the params of the run."""
-    names = find_references(to_yaml({key: spec[key] for key in DECISIVE_KEYS}))
+    names = find_references(json.dumps({key: spec[key] for key in DECISIVE_KEYS}, default=str))
     return {name: os.environ.get(name, "") for name in names if not is_secret_name(name)}
 
 

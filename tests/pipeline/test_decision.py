@@ -18,9 +18,10 @@ from bakeoff.pipeline.card.report import describe_run_lines
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import read_option, read_options
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
+from bakeoff.pipeline.experiment.experiment import find_unseen_values
 from bakeoff.pipeline.model.allowed_types import trusted_types
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled
-from bakeoff.pipeline.stages.splitting import KFold
+from bakeoff.pipeline.stages.splitting import KFold, Split
 
 CALIBRATIONS = [name for name in read_options("calibration") if name != "none"]
 TARGETS = [name for name in read_options("target") if name != "none"]
@@ -105,3 +106,17 @@ def test_a_row_with_two_unseen_values_is_one_row() -> None:
     folds = [evaluate_split(built, number, split) for number, split in enumerate(built.make_splits().folds)]
     assert sum(fold.n_unseen_rows for fold in folds) == 1
     assert sum(sum(fold.unseen.values()) for fold in folds) == 2
+
+
+def test_unseen_values_are_those_of_no_training_row_also_with_codes_of_eight_bits() -> None:
+    draw = np.random.default_rng(0)
+    codes = np.append(draw.integers(-1, 126, size=399), 125)  # (n,)
+    column = pd.Categorical.from_codes(codes, dtype=pd.CategoricalDtype([f"value {code}" for code in range(126)]))
+    data = replace(coloured(), X=pd.DataFrame({"colour": column}), y=np.zeros(400, dtype=int))
+    rows = draw.permutation(400)
+    split = Split(rows[:250], rows[250:250], rows[250:])
+    tested, trained = codes[split.test], codes[split.train]
+    is_unseen = (tested >= 0) & ~np.isin(tested, trained)
+    assert data.X["colour"].cat.codes.dtype == np.int8
+    assert is_unseen.any()
+    assert find_unseen_values(data, split) == ({"colour": is_unseen.sum()}, is_unseen.sum())

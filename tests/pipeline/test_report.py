@@ -13,7 +13,13 @@ from doubles import Recorder, experiment, numbered
 from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import MeanRegressor
-from bakeoff.pipeline.card.report import get_pruning_path, measure_fold, summarize_folds, write_tables
+from bakeoff.pipeline.card.report import (
+    get_pruning_path,
+    measure_fold,
+    summarize_folds,
+    tabulate_predictions,
+    write_tables,
+)
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.pruning import Pruning
@@ -134,3 +140,18 @@ def test_warnings_are_written_once_each(tmp_path: Path) -> None:
     folds = [replace(fold, model=replace(fold.model, warnings=("b", "a"))) for fold in folds_of(built) * 2]
     write_tables(tmp_path, built, folds, folds[-1].model)
     assert (tmp_path / "warnings.txt").read_text() == "a\nb\n"
+
+
+def test_rows_of_folds_with_and_without_probabilities_are_one_table() -> None:
+    built = experiment(splitter=KFold(folds=3))
+    (first, *others) = folds_of(built)
+    n_rows = len(first.split.test)
+    known = replace(first.predictions, probabilities=np.arange(2.0 * n_rows).reshape(n_rows, 2))
+    folds = [*others, replace(first, predictions=known)]
+    tables = []
+    for fold in folds:
+        given = fold.predictions
+        table = pd.DataFrame({"row": fold.split.test, "fold": fold.number, "truth": given.truth})
+        tables.append(table.assign(predicted=given.predicted))
+    tables[-1][[f"probability_{label}" for label in built.dataset.classes]] = known.probabilities
+    pd.testing.assert_frame_equal(tabulate_predictions(folds), pd.concat(tables, ignore_index=True))

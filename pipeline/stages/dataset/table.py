@@ -208,6 +208,11 @@ class Dataset:
         """The names of the nominal columns."""
         return [str(name) for name, dtype in self.X.dtypes.items() if isinstance(dtype, pd.CategoricalDtype)]
 
+    @cached_property
+    def nominal_codes(self) -> dict[str, np.ndarray]:
+        """The name of each nominal column -> the codes of its cells, shape (n,), -1 for a missing one."""
+        return {name: self.X[name].cat.codes.to_numpy() for name in self.nominal}
+
     def digest(self) -> str:
         """Return a fingerprint of task, names, types, groups and every cell, in order: 16 hexadecimal digits."""
         return self._digest
