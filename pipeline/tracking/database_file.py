@@ -6,8 +6,7 @@ knows, and all other stores, are left to MLflow's client.
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -40,15 +39,14 @@ class DatabaseFile:
         with self._lock:
             return self._connect().execute(query, given).fetchall()
 
-    @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
-        """Yield the connection in a transaction, which an error in the block undoes."""
+    def write(self, change: Callable[[sqlite3.Connection], Any]) -> Any:
+        """Return the answer of a function that writes in a transaction, which an error undoes."""
         with self._lock:
             connection = self._connect()
             # A transaction that began with a query could not wait for another process that writes.
             connection.execute("BEGIN IMMEDIATE")
             with connection:
-                yield connection
+                return change(connection)
 
     def close(self) -> None:
         """Close the connection; the next call opens another one."""

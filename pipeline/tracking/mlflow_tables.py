@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import cache
 from importlib.metadata import version
@@ -77,9 +77,9 @@ READ_INFOS = """
 SELECT run_uuid, name, status, start_time, end_time, lifecycle_stage, artifact_uri FROM runs WHERE run_uuid IN :ids
 """
 READ_EXPERIMENT = """
-SELECT CAST(experiment_id AS VARCHAR), artifact_location, lifecycle_stage
-FROM experiments WHERE name = :name OR experiment_id = :number
+SELECT CAST(experiment_id AS VARCHAR), artifact_location, lifecycle_stage FROM experiments WHERE name = :name
 """
+READ_ADDRESS = "SELECT artifact_location FROM experiments WHERE experiment_id = :number"
 SELECT_RUNS = "SELECT run_uuid FROM runs WHERE experiment_id = :experiment AND lifecycle_stage = 'active'"
 HAS_VALUE = """
 AND run_uuid IN (SELECT run_uuid FROM {table} WHERE key = :key{number} AND value {sign} :value{number})
@@ -238,7 +238,8 @@ def find_run_ids(client: MlflowClient, experiment_id: str, query: str) -> list[s
     """Return the active runs of an experiment that a query in MLflow's filter language selects, the newest first."""
     simple = _translate_query(query) if get_database(client) else None
     if simple is not None:
-        rows = read_rows(client, simple.statement, experiment=int(experiment_id), **simple.values)
+        statement, values = simple
+        rows = read_rows(client, statement, experiment=int(experiment_id), **values)
         return [run_id for (run_id,) in rows]
     from mlflow.store.tracking.dbmodels.models import SqlRun
     from mlflow.store.tracking.sqlalchemy_store import _get_sqlalchemy_filter_clauses
@@ -258,15 +259,8 @@ def find_run_ids(client: MlflowClient, experiment_id: str, query: str) -> list[s
         return list(session.scalars(found.order_by(SqlRun.start_time.desc(), SqlRun.run_uuid)))
 
 
-class Selection(NamedTuple):
-    """A statement that selects runs, and its values."""
-
-    statement: str
-    values: Mapping[str, str]
-
-
-def _translate_query(query: str) -> Selection | None:
-    """Return the statement of a query of MLflow's filter language, or None if it has other conditions than simple ones.
+def _translate_query(query: str) -> tuple[str, dict[str, str]] | None:
+    """Return the statement for a query of MLflow's filter language, and its values; None if a condition is not simple.
 
     As in MLflow, a run without a tag has no value that differs from another.
     """
@@ -283,28 +277,26 @@ def _translate_query(query: str) -> Selection | None:
         table = field.partition(".")[0]
         values[f"key{position}"] = key
         statement += HAS_VALUE.format(table=table, sign=sign, number=position)
-    return Selection(f"{statement} ORDER BY start_time DESC, run_uuid", values)
+    return f"{statement} ORDER BY start_time DESC, run_uuid", values
 
 
 def find_experiment(client: MlflowClient, name: str) -> StoredExperiment | None:
     """Return an experiment by its name, also if it is deleted; None if there is none."""
     if get_database(client) is not None:
-        rows = read_rows(client, READ_EXPERIMENT, name=name, number=None)
+        rows = read_rows(client, READ_EXPERIMENT, name=name)
         return StoredExperiment(*rows[0]) if rows else None
     found = client.get_experiment_by_name(name)
-    return None if found is None else _to_stored_experiment(found)
-
-
-def read_experiment(client: MlflowClient, experiment_id: str) -> StoredExperiment:
-    """Return an experiment that exists."""
-    if get_database(client) is not None:
-        (row,) = read_rows(client, READ_EXPERIMENT, name=None, number=int(experiment_id))
-        return StoredExperiment(*row)
-    return _to_stored_experiment(client.get_experiment(experiment_id))
-
-
-def _to_stored_experiment(found: Any) -> StoredExperiment:
+    if found is None:
+        return None
     return StoredExperiment(str(found.experiment_id), str(found.artifact_location), found.lifecycle_stage)
+
+
+def locate_artifacts(client: MlflowClient, experiment_id: str) -> str:
+    """Return the address of the artifacts of an experiment that exists."""
+    if get_database(client) is None:
+        return str(client.get_experiment(experiment_id).artifact_location)
+    ((address,),) = read_rows(client, READ_ADDRESS, number=int(experiment_id))
+    return str(address)
 
 
 def read_runs(client: MlflowClient, run_ids: Sequence[str], keys: Keys = None, metrics: Keys = None) -> list[Any]:

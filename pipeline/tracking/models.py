@@ -250,9 +250,8 @@ def store_version(
 def _add_model(store: Store, experiment_id: str, run_id: str, write: WriteModel, name: str = "") -> str:
     """Write a logged model and return its id; if that fails, nothing is kept. Without a name, it is the run's own."""
     model_id, address = store.writer.create_model(experiment_id, name or MODEL_NAME, run_id)
-    send = partial(_send_files, store, model_id)
     try:
-        with artifact_folder(store, address, send) as folder:
+        with artifact_folder(store, address, partial(store.client.log_model_artifacts, model_id)) as folder:
             write(folder, ModelPlace(address, model_id, run_id))
         # This ensures that an incomplete model is never loaded.
         store.writer.finish_model(model_id, "" if name else run_id)
@@ -260,10 +259,6 @@ def _add_model(store: Store, experiment_id: str, run_id: str, write: WriteModel,
         _discard_model(store, model_id)
         raise
     return model_id
-
-
-def _send_files(store: Store, model_id: str, folder: str) -> None:
-    store.client.log_model_artifacts(model_id, folder)
 
 
 def _discard_model(store: Store, model_id: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import sqlite3
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,6 +36,8 @@ PENDING = 1
 """MLflow's numbers of the states of a model."""
 MetricValue = tuple[str, float, int, int]
 """The name of a metric, its value, the time in milliseconds since 1970, and its step."""
+CreatedItem = tuple[str, str]
+"""The id of a new run or model, and the address of its files."""
 
 INSERT_EXPERIMENT = """
 INSERT OR IGNORE INTO experiments (name, artifact_location, lifecycle_stage, creation_time, last_update_time)
@@ -79,13 +80,6 @@ FINISH_MODEL = "UPDATE logged_models SET status = ?, last_updated_timestamp_ms =
 END_RUN = "UPDATE runs SET status = ?, end_time = ? WHERE run_uuid = ?"
 
 
-class CreatedItem(NamedTuple):
-    """A new run or model: its id, and the address of its files."""
-
-    item_id: str
-    address: str
-
-
 @dataclass
 class RunValues:
     """Values of a run that are to be written.
@@ -111,43 +105,7 @@ class DatasetInput(NamedTuple):
     profile: str
 
 
-class StoreWriter(ABC):
-    """Writes the rows of experiments, runs and models into a store. Existing metrics and params do not change."""
-
-    @abstractmethod
-    def create_experiment(self, name: str, address: str | None) -> None:
-        """Add an experiment if there is none of this name; None leaves the address of its files to the server."""
-
-    @abstractmethod
-    def tag_experiment(self, experiment_id: str, key: str, value: str) -> None:
-        """Set a tag of an experiment."""
-
-    @abstractmethod
-    def create_run(self, experiment_id: str, name: str, tags: Mapping[str, str]) -> CreatedItem:
-        """Add a run that is RUNNING."""
-
-    @abstractmethod
-    def add_dataset(self, run_id: str, dataset: DatasetInput) -> None:
-        """Note the dataset of a run, which the runs of an experiment share."""
-
-    @abstractmethod
-    def add_values(self, run_id: str, values: RunValues) -> None:
-        """Add metrics, params and tags, truncated to the lengths that MLflow stores without a warning."""
-
-    @abstractmethod
-    def create_model(self, experiment_id: str, name: str, run_id: str) -> CreatedItem:
-        """Add a model whose files are still missing."""
-
-    @abstractmethod
-    def finish_model(self, model_id: str, run_id: str = "") -> None:
-        """Note that the files of a model are complete, and that it is the output of a run, if one is named."""
-
-    @abstractmethod
-    def end_run(self, run_id: str, status: str, milliseconds: int | None = None) -> None:
-        """Set the final status of a run, and its end, by default now."""
-
-
-class ClientWriter(StoreWriter):
+class ClientWriter:
     """Writes by MLflow's client, whose calls have a time limit.
 
     Parameters
@@ -159,7 +117,7 @@ class ClientWriter(StoreWriter):
         self._client = client
 
     def create_experiment(self, name: str, address: str | None) -> None:
-        """Add an experiment if there is none of this name."""
+        """Add an experiment if there is none of this name; None leaves the address of its files to the server."""
         from mlflow.exceptions import MlflowException
 
         try:
@@ -176,10 +134,10 @@ class ClientWriter(StoreWriter):
     def create_run(self, experiment_id: str, name: str, tags: Mapping[str, str]) -> CreatedItem:
         """Add a run that is RUNNING."""
         info = self._client.create_run(experiment_id, run_name=name, tags=cut_tags(tags)).info
-        return CreatedItem(str(info.run_id), str(info.artifact_uri))
+        return str(info.run_id), str(info.artifact_uri)
 
     def add_dataset(self, run_id: str, dataset: DatasetInput) -> None:
-        """Note the dataset of a run."""
+        """Note the dataset of a run, which the runs of an experiment share."""
         from mlflow.entities import Dataset, InputTag
         from mlflow.entities import DatasetInput as MLflowInput
 
@@ -187,7 +145,7 @@ class ClientWriter(StoreWriter):
         _try_twice(partial(self._client.log_inputs, run_id, inputs))
 
     def add_values(self, run_id: str, values: RunValues) -> None:
-        """Add values in batches."""
+        """Add metrics, params and tags, truncated to the lengths that MLflow stores without a warning."""
         from mlflow.entities import Metric, Param, RunTag
 
         metrics = [Metric(*value) for value in values.metrics]
@@ -204,10 +162,10 @@ class ClientWriter(StoreWriter):
     def create_model(self, experiment_id: str, name: str, run_id: str) -> CreatedItem:
         """Add a model whose files are still missing."""
         logged = self._client.create_logged_model(experiment_id, name=name, source_run_id=run_id)
-        return CreatedItem(str(logged.model_id), str(logged.artifact_location))
+        return str(logged.model_id), str(logged.artifact_location)
 
     def finish_model(self, model_id: str, run_id: str = "") -> None:
-        """Note that the files of a model are complete."""
+        """Note that the files of a model are complete, and that it is the output of a run, if one is named."""
         from mlflow.entities import LoggedModelOutput, LoggedModelStatus
 
         self._client.finalize_logged_model(model_id, LoggedModelStatus.READY)
@@ -215,12 +173,12 @@ class ClientWriter(StoreWriter):
             self._client.log_outputs(run_id, [LoggedModelOutput(model_id, step=0)])
 
     def end_run(self, run_id: str, status: str, milliseconds: int | None = None) -> None:
-        """Set the final status of a run."""
+        """Set the final status of a run, and its end, by default now."""
         self._client.set_terminated(run_id, status, milliseconds)
 
 
-class FileWriter(StoreWriter):
-    """Writes into a SQLite file, each call in a transaction with a time limit.
+class FileWriter:
+    """Writes the same rows into a SQLite file, each call in a transaction with a time limit.
 
     Parameters
     ----------
@@ -254,7 +212,7 @@ class FileWriter(StoreWriter):
             database.executemany(INSERT_TAG, _list_rows(tags, run_id))
             return address
 
-        return CreatedItem(run_id, self._write(insert))
+        return run_id, self._write(insert)
 
     def add_dataset(self, run_id: str, dataset: DatasetInput) -> None:
         """Note the dataset of a run."""
@@ -295,7 +253,7 @@ class FileWriter(StoreWriter):
             database.execute(INSERT_MODEL, row)
             return address
 
-        return CreatedItem(model_id, self._write(insert))
+        return model_id, self._write(insert)
 
     def finish_model(self, model_id: str, run_id: str = "") -> None:
         """Note that the files of a model are complete."""
@@ -318,11 +276,11 @@ class FileWriter(StoreWriter):
         self._write(update)
 
     def _write(self, change: Callable[[sqlite3.Connection], Any]) -> Any:
-        return self._calls.call(self._change, change)
+        return self._calls.call(self._database.write, change)
 
-    def _change(self, change: Callable[[sqlite3.Connection], Any]) -> Any:
-        with self._database.write() as database:
-            return change(database)
+
+StoreWriter = ClientWriter | FileWriter
+"""Writes the rows of experiments, runs and models into a store. Existing metrics and params do not change."""
 
 
 def _try_twice(write: Callable[[], Any]) -> None:

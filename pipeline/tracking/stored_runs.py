@@ -16,7 +16,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError, first_line
 from bakeoff.pipeline.tracking.history import FINISHED, find_finished_runs
-from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors, read_experiment, read_histories
+from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors, locate_artifacts, read_histories
 from bakeoff.pipeline.tracking.run_content import artifact_folder, fetch_folder, read_artifact
 from bakeoff.pipeline.tracking.store import Store, load_runs, search_runs, tidy_name, write_condition
 
@@ -133,7 +133,7 @@ def _send_records(store: Store, folder: str) -> None:
 
 
 def _locate_artifacts(store: Store) -> str:
-    return store.calls.call(read_experiment, store.client, store.experiment_id).artifact_location
+    return store.calls.call(locate_artifacts, store.client, store.experiment_id)
 
 
 NAME_PARAMS = ("learner", "dataset")
