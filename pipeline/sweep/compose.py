@@ -155,7 +155,7 @@ LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
 """Another launcher, which runs a batch of jobs and yields their outcomes in order."""
 
 
-INTEGER_WORD = re.compile(r"((?:seed|\+*\w+\.[\w.]+)=)(-?(?:0|[1-9][0-9]*))", re.ASCII)
+INTEGER_WORD = re.compile(r"^((?:seed|\+*\w+\.[\w.]+)=)(-?(?:0|[1-9][0-9]*))\Z", re.ASCII)
 """A word that sets an integer, spelled as Hydra reads it; of the keys without a dot, only the seed is no part."""
 PLAIN_REFERENCE = re.compile(r"\$\{[\w.]+\}")
 MARK = 720_436_195_800_000_000
@@ -202,11 +202,8 @@ class Composer:
         UserError
             An override is invalid.
         """
-        found = {place: match for place, word in enumerate(words) if (match := INTEGER_WORD.fullmatch(word))}
-        marked = tuple(
-            f"{found[place][1]}{MARK + place}" if place in found else words[place] for place in range(len(words))
-        )
-        if found and marked not in self._patterns:
+        marked = tuple(INTEGER_WORD.sub(rf"\g<1>{MARK + place}", word) for place, word in enumerate(words))
+        if marked != tuple(words) and marked not in self._patterns:
             self._patterns[marked] = self._find_pattern(marked)
         pattern = self._patterns.get(marked)
         if pattern is None:
@@ -214,7 +211,7 @@ class Composer:
         packed, choices, places = pattern
         spec: dict[str, Any] = pickle.loads(packed)
         for path, place in places:
-            reduce(getitem, path[:-1], spec)[path[-1]] = int(found[place][2])
+            reduce(getitem, path[:-1], spec)[path[-1]] = int(words[place].partition("=")[2])
         return spec, choices
 
     def _find_pattern(self, marked: JobWords) -> Pattern | None:
@@ -228,8 +225,11 @@ class Composer:
         values = list(walk(spec))
         if "${" in references or any(isinstance(value, str) and str(MARK)[:9] in value for _, value in values):
             return None
-        marks = {MARK + place: place for place in range(len(marked))}
-        places = [(path, marks[value]) for path, value in values if isinstance(value, int) and value in marks]
+        places = [
+            (path, value - MARK)
+            for path, value in values
+            if isinstance(value, int) and value - MARK in range(len(marked))
+        ]
         return pickle.dumps(spec), choices, places
 
     def _compose(self, words: Sequence[str]) -> tuple[dict[str, Any], Choices]:

@@ -81,32 +81,25 @@ class Search(ABC):
 @final
 @dataclass
 class ListedJobs(Search):
-    """Jobs that are all known before the first one runs: a grid, random points, or paired values."""
+    """Jobs that are all known before the first one runs: a grid, random points, or paired values.
+
+    Attributes
+    ----------
+    jobs : sequence of Job
+    has_workers : bool
+        Whether workers run them, each of which continues with the rows that it has prepared for its last job.
+    """
 
     jobs: Sequence[Job]
-
-    def __post_init__(self) -> None:
-        self.n_jobs = len(self.jobs)
-
-    def ask(self, record: RecordOutcome) -> Iterator[Job]:
-        """Yield the jobs in order."""
-        return iter(self.jobs)
-
-
-@final
-@dataclass
-class SharedJobs(Search):
-    """Listed jobs of workers, each of which continues with the rows that it has prepared for its last job."""
-
-    jobs: Sequence[Job]
-    _waiting: dict[RowsKey, list[Job]] = field(default_factory=dict, init=False)
-    _running: dict[int, RowsKey] = field(default_factory=dict, init=False)
-    _ended: list[RowsKey] = field(default_factory=list, init=False)
+    has_workers: bool = False
+    _waiting: dict[RowsKey | None, list[Job]] = field(default_factory=dict, init=False)
+    _running: dict[int, RowsKey | None] = field(default_factory=dict, init=False)
+    _ended: list[RowsKey | None] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self.n_jobs = len(self.jobs)
         for job in self.jobs:
-            self._waiting.setdefault(job.rows_key, []).append(job)
+            self._waiting.setdefault(job.rows_key if self.has_workers else None, []).append(job)
 
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
         """Yield a job on the rows of the job that ended, else on rows that no worker has, else on the first ones."""
@@ -318,8 +311,7 @@ class SweepEngine:
         """Return the jobs that are not done, in the order in which they run."""
         options = self.command.options
         if options.budget is None:
-            uses_workers = self.command.launch is None and options.needs_workers
-            return (SharedJobs if uses_workers else ListedJobs)(plan.with_state(TO_DO))
+            return ListedJobs(plan.with_state(TO_DO), self.command.launch is None and options.needs_workers)
         return BudgetedJobs(order_jobs(add_estimates(plan, self.runner)), self._deadline)
 
     def run_search(

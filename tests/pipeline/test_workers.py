@@ -16,7 +16,7 @@ import pytest
 
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.sweep import workers
-from bakeoff.pipeline.sweep.engine import SharedJobs
+from bakeoff.pipeline.sweep.engine import ListedJobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import FINISHED, Job
 from bakeoff.pipeline.sweep.request import THREAD_VARIABLES
@@ -126,7 +126,7 @@ def test_a_worker_stays_with_its_rows_and_then_takes_those_of_no_other() -> None
         return Job(number, "", Invocation({}), {"seed": 0}, dataset=dataset)
 
     jobs = [make_job(number, dataset) for number, dataset in enumerate("aaabbc")]
-    search = SharedJobs(jobs)
+    search = ListedJobs(jobs, has_workers=True)
     asked = search.ask(lambda outcome: None)
     order = [next(asked).number, next(asked).number]  # two workers begin
     for ended in (0, 3, 4, 5, 1):
