@@ -39,14 +39,14 @@ class DatabaseFile:
         with self._lock:
             return self._connect().execute(query, given).fetchall()
 
-    def write(self, change: Callable[[sqlite3.Connection], Any]) -> Any:
-        """Return the answer of a function that writes in a transaction, which an error undoes."""
+    def write(self, change: Callable[[sqlite3.Connection], None]) -> None:
+        """Call a function that writes in a transaction, which an error undoes."""
         with self._lock:
             connection = self._connect()
             # A transaction that began with a query could not wait for another process that writes.
             connection.execute("BEGIN IMMEDIATE")
             with connection:
-                return change(connection)
+                change(connection)
 
     def close(self) -> None:
         """Close the connection; the next call opens another one."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,6 +38,7 @@ MetricValue = tuple[str, float, int, int]
 """The name of a metric, its value, the time in milliseconds since 1970, and its step."""
 CreatedItem = tuple[str, str]
 """The id of a new run or model, and the address of its files."""
+RowsByStatement = Mapping[str, Sequence[Sequence[Any]]]
 
 INSERT_EXPERIMENT = """
 INSERT OR IGNORE INTO experiments (name, artifact_location, lifecycle_stage, creation_time, last_update_time)
@@ -54,11 +55,11 @@ INSERT OR IGNORE INTO datasets
 (dataset_uuid, experiment_id, name, digest, dataset_source_type, dataset_source, dataset_profile)
 VALUES (?, (SELECT experiment_id FROM runs WHERE run_uuid = ?), ?, ?, ?, ?, ?)
 """
-FIND_DATASET = """
-SELECT dataset_uuid FROM datasets JOIN runs USING (experiment_id)
-WHERE run_uuid = ? AND datasets.name = ? AND digest = ?
+INSERT_INPUT = """
+INSERT INTO inputs SELECT ?, 'DATASET', dataset_uuid, 'RUN', run_uuid, 0
+FROM datasets JOIN runs USING (experiment_id) WHERE run_uuid = ? AND datasets.name = ? AND digest = ?
 """
-INSERT_INPUT = "INSERT INTO inputs VALUES (?, ?, ?, ?, ?, 0)"
+INSERT_OUTPUT = "INSERT INTO inputs VALUES (?, 'RUN_OUTPUT', ?, 'MODEL_OUTPUT', ?, 0)"
 INSERT_INPUT_TAG = "INSERT INTO input_tags VALUES (?, ?, ?)"
 INSERT_METRIC = (
     "INSERT OR IGNORE INTO metrics (key, value, timestamp, step, is_nan, run_uuid) VALUES (?, ?, ?, ?, ?, ?)"
@@ -77,6 +78,10 @@ INSERT INTO logged_models (model_id, experiment_id, name, artifact_location, cre
 last_updated_timestamp_ms, status, lifecycle_stage, source_run_id) VALUES (?, ?, ?, ?, ?, ?, ?, 'active', ?)
 """
 FINISH_MODEL = "UPDATE logged_models SET status = ?, last_updated_timestamp_ms = ? WHERE model_id = ?"
+FIND_LOCATION = """
+SELECT artifact_location FROM experiments WHERE experiment_id = :experiment AND lifecycle_stage = 'active'
+"""
+FIND_RUN = "SELECT 1 FROM runs WHERE run_uuid = ? AND lifecycle_stage = 'active'"
 END_RUN = "UPDATE runs SET status = ?, end_time = ? WHERE run_uuid = ?"
 
 
@@ -193,90 +198,78 @@ class FileWriter:
     def create_experiment(self, name: str, address: str | None) -> None:
         """Add an experiment if there is none of this name."""
         now = _now()
-        self._write(lambda database: database.execute(INSERT_EXPERIMENT, (name, address, now, now)))
+        self._write({INSERT_EXPERIMENT: [(name, address, now, now)]})
 
     def tag_experiment(self, experiment_id: str, key: str, value: str) -> None:
         """Set a tag of an experiment."""
-        row = (key, value, int(experiment_id))
-        self._write(lambda database: database.execute(INSERT_EXPERIMENT_TAG, row))
+        self._write({INSERT_EXPERIMENT_TAG: [(key, value, int(experiment_id))]})
 
     def create_run(self, experiment_id: str, name: str, tags: Mapping[str, str]) -> CreatedItem:
         """Add a run that is RUNNING."""
         run_id = uuid4().hex
+        address = f"{self._find_location(experiment_id)}/{run_id}/{FILES_FOLDER}"
         tags = {**cut_tags(tags), NAME_TAG: name}
-        user = tags.get(USER_TAG, "unknown")
-
-        def insert(database: sqlite3.Connection) -> str:
-            address = f"{_find_location(database, experiment_id)}/{run_id}/{FILES_FOLDER}"
-            database.execute(INSERT_RUN, (run_id, name, user, _now(), address, int(experiment_id)))
-            database.executemany(INSERT_TAG, _list_rows(tags, run_id))
-            return address
-
-        return run_id, self._write(insert)
+        row = (run_id, name, tags.get(USER_TAG, "unknown"), _now(), address, int(experiment_id))
+        self._write({INSERT_RUN: [row], INSERT_TAG: _list_rows(tags, run_id)})
+        return run_id, address
 
     def add_dataset(self, run_id: str, dataset: DatasetInput) -> None:
         """Note the dataset of a run."""
         input_id = uuid4().hex
-
-        def insert(database: sqlite3.Connection) -> None:
-            _require_active(database, run_id)
-            database.execute(INSERT_DATASET, (uuid4().hex, run_id, *dataset))
-            (dataset_id,) = database.execute(FIND_DATASET, (run_id, dataset.name, dataset.digest)).fetchone()
-            database.execute(INSERT_INPUT, (input_id, "DATASET", dataset_id, "RUN", run_id))
-            database.execute(INSERT_INPUT_TAG, (input_id, *CONTEXT_TAG))
-
-        self._write(insert)
+        rows: RowsByStatement = {
+            INSERT_DATASET: [(uuid4().hex, run_id, *dataset)],
+            INSERT_INPUT: [(input_id, run_id, dataset.name, dataset.digest)],
+            INSERT_INPUT_TAG: [(input_id, *CONTEXT_TAG)],
+        }
+        self._write(rows, run_id)
 
     def add_values(self, run_id: str, values: RunValues) -> None:
         """Add values."""
         metrics = list(_list_metric_rows(values, run_id))
         params = {key: value[:MAX_PARAM_LETTERS] for key, value in values.params.items()}
-
-        def insert(database: sqlite3.Connection) -> None:
-            _require_active(database, run_id)
-            database.executemany(INSERT_PARAM, _list_rows(params, run_id))
-            database.executemany(INSERT_METRIC, metrics)
-            database.executemany(INSERT_LATEST_METRIC, metrics)
-            database.executemany(INSERT_TAG, _list_rows(cut_tags(values.tags), run_id))
-
-        if values != RunValues():
-            self._write(insert)
+        rows: RowsByStatement = {
+            INSERT_PARAM: _list_rows(params, run_id),
+            INSERT_METRIC: metrics,
+            INSERT_LATEST_METRIC: metrics,
+            INSERT_TAG: _list_rows(cut_tags(values.tags), run_id),
+        }
+        if any(rows.values()):
+            self._write(rows, run_id)
 
     def create_model(self, experiment_id: str, name: str, run_id: str) -> CreatedItem:
         """Add a model whose files are still missing."""
         model_id = f"m-{uuid4().hex}"
+        address = f"{self._find_location(experiment_id)}/{MODELS_FOLDER}/{model_id}/{FILES_FOLDER}"
         now = _now()
-
-        def insert(database: sqlite3.Connection) -> str:
-            address = f"{_find_location(database, experiment_id)}/{MODELS_FOLDER}/{model_id}/{FILES_FOLDER}"
-            row = (model_id, int(experiment_id), name, address, now, now, PENDING, run_id)
-            database.execute(INSERT_MODEL, row)
-            return address
-
-        return model_id, self._write(insert)
+        self._write({INSERT_MODEL: [(model_id, int(experiment_id), name, address, now, now, PENDING, run_id)]})
+        return model_id, address
 
     def finish_model(self, model_id: str, run_id: str = "") -> None:
         """Note that the files of a model are complete."""
-
-        def update(database: sqlite3.Connection) -> None:
-            database.execute(FINISH_MODEL, (READY, _now(), model_id))
-            if run_id:
-                _require_active(database, run_id)
-                database.execute(INSERT_INPUT, (uuid4().hex, "RUN_OUTPUT", run_id, "MODEL_OUTPUT", model_id))
-
-        self._write(update)
+        outputs = [(uuid4().hex, run_id, model_id)] if run_id else []
+        self._write({FINISH_MODEL: [(READY, _now(), model_id)], INSERT_OUTPUT: outputs}, run_id)
 
     def end_run(self, run_id: str, status: str, milliseconds: int | None = None) -> None:
         """Set the final status of a run."""
+        self._write({END_RUN: [(status, milliseconds or _now(), run_id)]}, run_id)
 
-        def update(database: sqlite3.Connection) -> None:
-            _require_active(database, run_id)
-            database.execute(END_RUN, (status, milliseconds or _now(), run_id))
+    def _find_location(self, experiment_id: str) -> str:
+        """Return the address of an experiment's files."""
+        found = self._calls.call(self._database.read, FIND_LOCATION, {"experiment": int(experiment_id)})
+        if not found:
+            raise UserError(f"the experiment {experiment_id} was deleted from the store in the meantime; restore it.")
+        return str(found[0][0])
 
-        self._write(update)
+    def _write(self, rows: RowsByStatement, run_id: str = "") -> None:
+        """Execute each statement for its rows, all in a transaction, unless the named run was deleted."""
 
-    def _write(self, change: Callable[[sqlite3.Connection], Any]) -> Any:
-        return self._calls.call(self._database.write, change)
+        def change(database: sqlite3.Connection) -> None:
+            if run_id and database.execute(FIND_RUN, (run_id,)).fetchone() is None:
+                raise UserError(f"the run {run_id} was deleted from the store in the meantime; repeat the command.")
+            for statement, of_statement in rows.items():
+                database.executemany(statement, of_statement)
+
+        self._calls.call(self._database.write, change)
 
 
 StoreWriter = ClientWriter | FileWriter
@@ -312,18 +305,3 @@ def _list_metric_rows(values: RunValues, run_id: str) -> Iterator[tuple[str, flo
     for name, value, milliseconds, step in values.metrics:
         is_nan = math.isnan(value)
         yield name, 0.0 if is_nan else value, milliseconds, step, is_nan, run_id
-
-
-def _find_location(database: sqlite3.Connection, experiment_id: str) -> str:
-    """Return the address of an experiment's files."""
-    query = "SELECT artifact_location FROM experiments WHERE experiment_id = ? AND lifecycle_stage = 'active'"
-    found = database.execute(query, (int(experiment_id),)).fetchone()
-    if found is None:
-        raise UserError(f"the experiment {experiment_id} was deleted from the store in the meantime; restore it.")
-    return str(found[0])
-
-
-def _require_active(database: sqlite3.Connection, run_id: str) -> None:
-    query = "SELECT 1 FROM runs WHERE run_uuid = ? AND lifecycle_stage = 'active'"
-    if database.execute(query, (run_id,)).fetchone() is None:
-        raise UserError(f"the run {run_id} was deleted from the store in the meantime; repeat the command.")
