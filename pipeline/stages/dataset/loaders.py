@@ -61,22 +61,16 @@ ARROW_THREADS = "arrow"
 
 @contextmanager
 def naming_threads(name: str) -> Iterator[None]:
-    """Give a name to the threads that a library starts in the block; only Linux has names."""
-    earlier = _name_this_thread(name)
+    """Give a name to the threads that a library starts in the block: they inherit that of this one, on Linux alone."""
+    file = Path(f"/proc/self/task/{get_native_id()}/comm")
+    earlier = file.read_text() if file.is_file() else ""
     try:
+        with suppress(OSError):
+            file.write_text(name)
         yield
     finally:
-        _name_this_thread(earlier)
-
-
-def _name_this_thread(name: str) -> str:
-    """Rename this thread, from which others inherit the name, and return its earlier name."""
-    file = Path(f"/proc/self/task/{get_native_id()}/comm")
-    with suppress(OSError):
-        earlier = file.read_text().strip()
-        file.write_text(name)
-        return earlier
-    return ""
+        with suppress(OSError):
+            file.write_text(earlier)
 
 
 @naming_threads(ARROW_THREADS)
