@@ -251,7 +251,8 @@ def _add_model(store: Store, experiment_id: str, run_id: str, write: WriteModel,
     """Write a logged model and return its id; if that fails, nothing is kept. Without a name, it is the run's own."""
     model_id, address = store.writer.create_model(experiment_id, name or MODEL_NAME, run_id)
     try:
-        with artifact_folder(store, address, partial(store.client.log_model_artifacts, model_id)) as folder:
+        # MLflow's client is made where it is needed alone.
+        with artifact_folder(store, address, lambda sent: store.client.log_model_artifacts(model_id, sent)) as folder:
             write(folder, ModelPlace(address, model_id, run_id))
         # This ensures that an incomplete model is never loaded.
         store.writer.finish_model(model_id, "" if name else run_id)

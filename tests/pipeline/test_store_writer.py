@@ -14,6 +14,7 @@ import pytest
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
+from bakeoff.pipeline.tracking.models import add_run_model
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite, sqlite_uri
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.store_writer import ClientWriter, DatasetInput, FileWriter, RunValues, StoreWriter
@@ -139,3 +140,10 @@ def test_two_writers_share_a_dataset_and_an_experiment(store: Store) -> None:
         inputs: Any = each.client.get_run(run_id).inputs
         (found,) = inputs.dataset_inputs
         assert (found.dataset.digest, found.tags[0].value) == ("1234", "evaluation")
+
+
+def test_a_model_is_written_into_a_file_without_the_client_of_mlflow(store: Store) -> None:
+    run_id, _ = store.writer.create_run(store.experiment_id, "run", {})
+    add_run_model(store, run_id, lambda folder, place: None)
+    assert isinstance(store.writer, FileWriter)
+    assert store.calls._client is None
