@@ -137,12 +137,6 @@ class Frontier:
             offset = offset - self.tree * self.table.n_rows
         return offset
 
-    def read_cells(self, row: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
-        """Return the cells of rows (..., q) under these features and in these nodes (q,): shape (..., q)."""
-        if self.has_several_trees:
-            feature = feature - self.tree.take(node)
-        return self.table.cells.take(row + feature * self.table.n_rows)
-
     def sort_rows(self, feature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sort the rows of every node by each of b features.
 

@@ -257,7 +257,7 @@ class ValueGroups(ABC):
 
     @abstractmethod
     def read_codes(self, chosen: np.ndarray) -> np.ndarray:
-        """Return the value codes of the chosen groups (k,), which belong to at most one feature for each node."""
+        """Return the value codes of the chosen groups (k,)."""
 
     def _delimit_pairs(self) -> None:
         """Set the first group of each pair and the number of its groups."""
@@ -308,12 +308,13 @@ class KeyedGroups(ValueGroups):
     def __init__(self, block: FeatureBlock, wanted: np.ndarray, n_values: int) -> None:
         super().__init__(block)
         frontier = block.frontier
-        self._n_keys = block.b * block.m * n_values
-        self._key = self._make_keys(wanted, n_values)  # (b, n)
+        self._n_values = n_values
+        n_keys = block.b * block.m * n_values
+        key = self._make_keys(wanted, n_keys)  # (b, n)
         rows = frontier.order[0]
-        sums = frontier.target.sum_by_key(rows, self._key, self._n_keys + 1)
+        sums = frontier.target.sum_by_key(rows, key, n_keys + 1)
         # The last key is for cells of unwanted pairs. A key without weight has no rows and is not a group.
-        sums = sums[:, : self._n_keys]
+        sums = sums[:, :n_keys]
         self._key_of_group = np.flatnonzero(sums[0])  # (q,)
         self.sums = sums.take(self._key_of_group, axis=1)  # (p, q)
         self.pair = self._key_of_group // n_values
@@ -321,37 +322,28 @@ class KeyedGroups(ValueGroups):
         self._delimit_pairs()
         self.n_rows = self.sums[0]
         if not block.weights_are_rows:
-            rows_of_key = np.bincount(self._key.ravel(), minlength=self._n_keys)
+            rows_of_key = np.bincount(key.ravel(), minlength=n_keys)
             self.n_rows = rows_of_key.take(self._key_of_group)
         self.total = block.total.take(self.node, axis=1)
 
-    def _make_keys(self, wanted: np.ndarray, n_values: int) -> np.ndarray:
+    def _make_keys(self, wanted: np.ndarray, n_keys: int) -> np.ndarray:
         """Return the key of every cell of the block (b, n); cells of unwanted pairs share the last key."""
         block = self.block
         key = block.frontier.gather_bin_codes(block.feature)
-        key += block.node * n_values
-        first_of_slot = np.arange(0, self._n_keys, block.m * n_values)
+        key += block.node * self._n_values
+        first_of_slot = np.arange(0, n_keys, block.m * self._n_values)
         key += first_of_slot[:, None]
         if not wanted.all():
             is_wanted = np.broadcast_to(block.spread_over_positions(wanted), key.shape)
-            key[~is_wanted] = self._n_keys
+            key[~is_wanted] = n_keys
         return key
 
     def read_codes(self, chosen: np.ndarray) -> np.ndarray:
         block = self.block
         node = self.node.take(chosen)
         slot = self.pair.take(chosen) // block.m
-        slot_of_node = np.zeros(block.m, dtype=np.intp)
-        slot_of_node[node] = slot
-
-        # All rows of a group have its value, so read the value of the row whose position is written last.
-        positions = np.arange(block.n)
-        chosen_cell = slot_of_node.take(block.node) * block.n + positions  # (n,), in the flattened block
-        key = self._key.ravel().take(chosen_cell)
-        position_of_key = np.empty(self._n_keys + 1, dtype=np.intp)
-        position_of_key[key] = positions
-        key_of_group = self._key_of_group.take(chosen)
-        position = position_of_key.take(key_of_group)
-        row = block.frontier.order[0].take(position)
         feature = block.feature_of_slot(slot, node)
-        return block.frontier.read_cells(row, feature, node)
+        bin_code = self._key_of_group.take(chosen) % self._n_values
+        values = block.frontier.table.values  # (d, v)
+        assert values is not None
+        return np.asarray(values[feature, bin_code])
