@@ -140,15 +140,18 @@ class DenseGrower:
             right_rows = nodes.size.take(nodes.node) - nodes.rows_up_to
             gain[:, np.minimum(nodes.rows_up_to, right_rows) < self._min_samples_leaf] = -np.inf
 
-        bound_ties = partial(self._bound_ties, nodes.size)
-        first, has_cut = find_first_positions(gain, nodes.start, nodes.node, bound_ties)
+        mean_error = nodes.size * self._target.mean_error if self._target.mean_error else None  # (m,)
+        bound_ties = partial(self._criterion.bound_ties, mean_error=mean_error)
+        first = find_first_positions(gain, nodes.start, nodes.node, bound_ties)
+        # Without a cut, the position is -1: the last one of feature -1.
         feature, position = np.divmod(first, nodes.node.size)
+        has_cut = first >= 0
         cells = cells.ravel()
         decrease = self._scale_gains(np.where(has_cut, gain.take(first), 0.0), nodes)
         splits = Splits(
             merit=decrease,
             gain=decrease,
-            feature=np.where(has_cut, feature, -1),
+            feature=feature,
             threshold=compute_midpoint(cells.take(first), cells.take(first + 1, mode="clip")),
             missing_left=~has_cut,
         )
@@ -156,22 +159,12 @@ class DenseGrower:
 
     def _compute_gains(self, nodes: OpenNodes) -> np.ndarray:
         """Return the gain of a cut after every position: (d, n)."""
-        words = list(self._target.iter_prefix_sums(nodes.order))
-        # Prefix sums continue across nodes, so the sums before the first row of the node are subtracted.
-        for word, of_node in zip(words, self._target.pack_sums(nodes.sums, nodes.size), strict=True):
-            before_node = of_node.cumsum() - of_node  # (m,)
-            word -= before_node.take(nodes.node)
-        left = [nodes.rows_up_to, *self._target.unpack_sums(words)]
+        sums = self._target.sum_up_to(nodes.order, nodes.sums, nodes.size, nodes.node)
+        left = [nodes.rows_up_to, *sums]
         total = np.empty((len(left), nodes.size.size))  # (p, m), as floats
         total[0] = nodes.size
         total[1:] = nodes.sums
         return self._criterion.cut_gain(left, total.take(nodes.node, axis=1))
-
-    def _bound_ties(self, size: np.ndarray, largest: np.ndarray) -> np.ndarray:
-        """Return the smallest gain that ties with the largest one of each node: (m,)."""
-        if self._target.mean_error == 0:
-            return self._criterion.bound_ties(largest)
-        return self._criterion.bound_ties(largest, size * self._target.mean_error)
 
     def _scale_gains(self, gain: np.ndarray, nodes: OpenNodes) -> np.ndarray:
         """Return gains (m,) as decreases of impurity times the weight of the node: (m,)."""

@@ -217,13 +217,40 @@ class Target(ABC):
         """Return sums of nodes (p, m), and their numbers of rows (m,), packed as in `iter_prefix_sums`: each (m,)."""
         return list(sums)
 
-    @abstractmethod
     def unpack_sums(self, words: list[np.ndarray]) -> list[np.ndarray]:
         """Unpack differences of prefix sums, without the weight if every weight is 1: each of the same shape."""
+        return words
 
-    @abstractmethod
+    def sum_up_to(
+        self, rows: np.ndarray, sums: np.ndarray, n_positions: np.ndarray, node: np.ndarray
+    ) -> list[np.ndarray]:
+        """Return the sums of the node's rows up to and including each position.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (b, n), int
+            The rows of b features, node after node.
+        sums : ndarray of shape (p, m)
+            The sums of each node.
+        n_positions : ndarray of shape (m,), int
+            The number of rows of each node.
+        node : ndarray of shape (n,), int
+            The node of each position.
+
+        Returns
+        -------
+        list of p ndarray of shape (b, n)
+        """
+        words = list(self.iter_prefix_sums(rows))
+        # Prefix sums continue across nodes, so the sums before the first row of the node are subtracted.
+        for word, of_node in zip(words, self.pack_sums(sums, n_positions), strict=True):
+            before_node = of_node.cumsum() - of_node  # (m,)
+            word -= before_node.take(node)
+        return self.unpack_sums(words)
+
     def mark_same_class(self, order: np.ndarray) -> np.ndarray | None:
         """Return whether neighbours along rows (b, n) are in the same class, shape (b, n - 1); None without classes."""
+        return None
 
 
 def convert_to_fixed_point(weight: np.ndarray, total: float | None = None) -> np.ndarray:
@@ -408,9 +435,6 @@ class NumericTarget(Target):
             yield self.fixed_point_weight.take(rows).cumsum(axis=-1)
         yield self._addend.take(rows).cumsum(axis=-1)
 
-    def unpack_sums(self, words: list[np.ndarray]) -> list[np.ndarray]:
-        return words
-
     def sum_by_key(self, rows: np.ndarray, key: np.ndarray, n_keys: int) -> np.ndarray:
         b = key.shape[0]
         keys = key.ravel()
@@ -419,9 +443,6 @@ class NumericTarget(Target):
         weight_sums = np.bincount(keys, weights=weights, minlength=n_keys)
         addend_sums = np.bincount(keys, weights=addends, minlength=n_keys)
         return np.array([weight_sums, addend_sums])
-
-    def mark_same_class(self, order: np.ndarray) -> None:
-        return None
 
 
 def _compute_variance(mean_square: np.ndarray, mean: np.ndarray, unit: np.ndarray) -> np.ndarray:

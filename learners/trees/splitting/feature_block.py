@@ -150,14 +150,6 @@ class FeatureBlock:
 
     def sum_left_densely(self) -> list[np.ndarray]:
         """Return the sums of the node's rows up to and including every position, the weight first: (b, n) or (n,)."""
-        target = self.frontier.target
-        sums_of_node = target.pack_sums(self.frontier.sums, self.frontier.n_positions)
-        words = list(target.iter_prefix_sums(self.order))
-        # Prefix sums continue across nodes, so subtract the sums before the node's first row.
-        for word, of_node in zip(words, sums_of_node, strict=True):
-            before_node = of_node.cumsum() - of_node  # (m,)
-            word -= before_node.take(self.node)
-        sums = target.unpack_sums(words)
-        if self.has_unit_weights:
-            sums = [self.rows_up_to, *sums]
-        return sums
+        frontier = self.frontier
+        sums = frontier.target.sum_up_to(self.order, frontier.sums, frontier.n_positions, self.node)
+        return [self.rows_up_to, *sums] if self.has_unit_weights else sums

@@ -42,7 +42,7 @@ from bakeoff.learners.trees.splitting.splits import (
 )
 from bakeoff.learners.trees.splitting.square_sums import (
     bound_gini_merit,
-    compute_gini_gain,
+    choose_by_exact_gain,
     sum_squares_at_cuts,
     supports_square_sums,
 )
@@ -83,7 +83,7 @@ def find_numeric_splits(
     if needs_all_cuts and pays_to_scan(block, rules.criterion):
         n_candidates = np.count_nonzero(is_candidate)
         if is_candidate.size < MAX_POSITIONS_PER_CUT * n_candidates:
-            best = find_dense_cuts(block, rules)
+            best = find_dense_cuts(block, is_candidate, rules)
             return make_splits(block, best, merit=best.gain, missing_left=False)
 
     # List the candidates, with the sums to the left of each.
@@ -125,7 +125,7 @@ def _choose_cuts(
     else:
         total = block.total.take(cuts.node, axis=1)  # (p, q)
         gains = rules.criterion.cut_gain(cuts.left, total)  # (q,)
-        _exclude_light_branches(gains, block, cuts, rules)
+        rules.exclude_light_branches(gains, cuts.left[0], total[0])
         if rules.c45.description_length:
             gains = charge_cuts(gains, cuts.pair, total[0] / rules.row_weight)
         if rules.criterion.by_ratio:
@@ -150,14 +150,10 @@ def _choose_by_square_sums(
     squares = sum_squares_at_cuts(cuts.left, block.total, cuts.node)
     node_weight = block.total[0].take(cuts.node)  # (q,)
     merit = squares.compute_merit(node_weight)
-    _exclude_light_branches(merit, block, cuts, rules)
-    # The merit is cheap to compute but rounded, so gains are computed in integers for cuts close to the largest.
+    rules.exclude_light_branches(merit, cuts.left[0], node_weight)
     largest = find_largest_of_nodes(merit, cuts.node, block.m)
     close = np.flatnonzero(merit >= bound_gini_merit(largest).take(cuts.node))
-    node = cuts.node.take(close)
-    gain = compute_gini_gain(block, squares.take(close), node)
-    best = find_first_of_nodes(gain, node, block.m, partial(block.frontier.bound_ties, rules.criterion))
-    return close.take(best), gain.take(best)
+    return choose_by_exact_gain(block, squares, close, cuts.node.take(close), rules.criterion)
 
 
 def choose_by_ratio(
@@ -191,17 +187,6 @@ def choose_by_ratio(
     pair = cuts.pair[best_of_pair]
     chosen = choose_pairs(ratio, pair, block.b, block.m, bound_ties)
     return best_of_pair[chosen], ratio[chosen]
-
-
-def _exclude_light_branches(merit: np.ndarray, block: FeatureBlock, cuts: Cuts, rules: SplitRules) -> None:
-    """Set the merit (q,) of cuts with too little weight on a side to -inf."""
-    if not rules.limits_weight:
-        return
-    least = rules.limit_cut_weight(block.total[0]).take(cuts.node)  # (q,)
-    left = cuts.left[0]
-    right = block.total[0].take(cuts.node) - left
-    is_light = (left < least) | (right < least)
-    merit[is_light] = -np.inf
 
 
 def make_splits(block: FeatureBlock, best: BestCuts, merit: np.ndarray, *, missing_left: bool | np.ndarray) -> Splits:
@@ -318,10 +303,7 @@ def _compute_known_gains(block: FeatureBlock, cuts: Cuts, missing: np.ndarray, r
     total = block.total.take(cuts.node, axis=1)  # (p, q)
     known = total - missing
     gain = rules.criterion.cut_gain(cuts.left, known) * (known[0] / total[0])
-    if rules.limits_weight:
-        least = rules.limit_cut_weight(known[0])
-        right_weight = known[0] - cuts.left[0]
-        gain[(cuts.left[0] < least) | (right_weight < least)] = -np.inf
+    rules.exclude_light_branches(gain, cuts.left[0], known[0])
     if rules.c45.description_length:
         gain = charge_cuts(gain, cuts.pair, total[0] / rules.row_weight)
     return gain

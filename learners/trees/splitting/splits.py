@@ -126,17 +126,22 @@ class SplitRules:
             return self
         return replace(self, draws=self.draws[nodes])
 
-    @property
-    def limits_weight(self) -> bool:
-        """Whether a side of a numeric cut may have too little weight."""
-        return self.min_weight > 0 or self.c45.cut_minimum
+    def exclude_light_branches(self, merit: np.ndarray, left: np.ndarray, total: np.ndarray) -> None:
+        """Set the merit of numeric cuts with too little weight on a side to -inf.
 
-    def limit_cut_weight(self, node_weight: np.ndarray) -> np.ndarray:
-        """Return the minimum weight of a side of a numeric cut in nodes with these weights (m,): shape (m,)."""
-        if not self.c45.cut_minimum:
-            return np.full(node_weight.size, self.min_weight)
-        least = self.c45.limit_cut_weight(node_weight, self.row_weight)
-        return np.maximum(least, self.min_weight)
+        Parameters
+        ----------
+        merit : ndarray of shape (..., q)
+        left, total : ndarray of shape (..., q) or (q,)
+            The weight of the left branch, and of both branches.
+        """
+        least: float | np.ndarray = self.min_weight
+        if self.c45.cut_minimum:
+            least = np.maximum(least, self.c45.limit_cut_weight(total, self.row_weight))
+        elif least == 0:
+            return
+        is_light = (left < least) | (total - left < least)
+        merit[..., is_light] = -np.inf
 
 
 class Routes(NamedTuple):
@@ -307,11 +312,16 @@ def find_first_of_nodes(merit: np.ndarray, node: np.ndarray, m: int, bound_ties:
     largest = find_largest_of_nodes(merit, node, m)
     bound = bound_ties(largest, None)
     hits = np.flatnonzero(merit >= bound.take(node))
-    # Among several hits in a node, the last one written remains, which in reversed order is the first.
-    hits = hits[::-1]
-    first = np.full(m, -1)
-    first[node.take(hits)] = hits
+    first = find_first_hits(hits, node.take(hits), m)
     return first[first >= 0]
+
+
+def find_first_hits(hits: np.ndarray, node: np.ndarray, m: int) -> np.ndarray:
+    """Return the first of ascending hits (k,) in these nodes (k,) for each of m nodes, or -1: (m,)."""
+    first = np.full(m, -1)
+    # Among several hits in a node, the last one written remains, which in reversed order is the first.
+    first[node[::-1]] = hits[::-1]
+    return first
 
 
 def choose_pairs(

@@ -17,6 +17,7 @@ Cost: O(n) per feature and level, times one word for every 64 / log2(rows of the
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ import numpy as np
 from bakeoff.learners.trees.class_target import ClassTarget
 from bakeoff.learners.trees.criteria import TIE_TOLERANCE, Criterion, SquaredDistance, add_first_class
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
+from bakeoff.learners.trees.splitting.splits import find_first_of_nodes
 
 MAX_CLASSES_SUMMED_APART = 3
 """Up to this number of classes, a prefix sum for each class is cheaper."""
@@ -137,7 +139,19 @@ def bound_gini_merit(largest: np.ndarray) -> np.ndarray:
     return largest * (1 - TIE_TOLERANCE)
 
 
-def compute_gini_gain(block: FeatureBlock, cuts: SquareSums, node: np.ndarray) -> np.ndarray:
+def choose_by_exact_gain(
+    block: FeatureBlock, squares: SquareSums, close: np.ndarray, node: np.ndarray, criterion: Criterion
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best cut of each node that has one, and its gain, out of cuts whose merit is close to the largest.
+
+    The merit is rounded, so the gains of the close cuts (k,), in nodes (k,), are computed in integers.
+    """
+    gain = _compute_gini_gain(block, squares.take(close), node)
+    best = find_first_of_nodes(gain, node, block.m, partial(block.frontier.bound_ties, criterion))
+    return close.take(best), gain.take(best)
+
+
+def _compute_gini_gain(block: FeatureBlock, cuts: SquareSums, node: np.ndarray) -> np.ndarray:
     """Return the gains, times the square of the node's weight, of cuts (q,) in nodes (q,): shape (q,)."""
     node_classes = _count_classes(block)
     weight_of_node = node_classes.sum(axis=0)  # (m,)
