@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -30,16 +30,6 @@ from bakeoff.learners.knn.metrics import NON_METRICS, Metric, MinkowskiMetric, c
 from bakeoff.learners.knn.ranking import Search, describe_too_few_rows
 
 
-def can_count_mismatches(metric: Metric, T: np.ndarray) -> TypeGuard[MinkowskiMetric]:
-    """Return whether the number of columns that differ determines the distances between rows T (e, n)."""
-    if not isinstance(metric, MinkowskiMetric):
-        return False
-    if metric.p not in (1.0, 2.0) or not metric.nominal.all():
-        return False
-    equal_weights = not np.ptp(metric.factor)
-    return equal_weights and as_small_integers(T) is not None
-
-
 class SimpleMatchingSearch(BruteForce):
     """A search that compares every query with every stored row by the number of columns in which they differ.
 
@@ -47,7 +37,7 @@ class SimpleMatchingSearch(BruteForce):
     ----------
     metric : MinkowskiMetric
     T : ndarray of shape (e, n)
-        Codes without missing cells, for which `can_count_mismatches` is true.
+        Codes below `MAX_SMALL_INTEGERS`, without missing cells, of nominal columns of equal weight.
     """
 
     cells_per_tile: ClassVar[int] = 2**18
@@ -239,8 +229,10 @@ def _check_tree(metric: Metric, algorithm: str, metric_name: Any, *, missing: bo
 
 def choose_brute_force(metric: Metric, T: np.ndarray) -> BruteForce:
     """Return the fastest search that compares all pairs of a query and a row of T (e, n)."""
-    if can_count_mismatches(metric, T):
-        return SimpleMatchingSearch(metric, T)
+    if isinstance(metric, MinkowskiMetric) and metric.p in (1.0, 2.0) and metric.nominal.all():
+        has_equal_weights = not np.ptp(metric.factor)
+        if has_equal_weights and as_small_integers(T) is not None:
+            return SimpleMatchingSearch(metric, T)
     return BruteForce(metric, T)
 
 

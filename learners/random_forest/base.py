@@ -4,8 +4,8 @@
     regression       ŷ(x)     = average over trees of ŷ_t(x)
 
 `bakeoff.learners.definitions.random_forest` defines the algorithm. This implementation is faster because the trees of a
-batch grow as one frontier over columns that are sorted once (``batch_grower``), and because all trees predict together
-(``predictor``).
+batch grow as one frontier over columns that are sorted or encoded once (``batch_grower``), and because all trees
+predict together (``predictor``).
 
 A tree is grown on n rows drawn with replacement (a bootstrap sample), or on a fraction of the rows drawn without
 replacement. It draws a random subset of the features for each node, or once for the whole tree. The rows not drawn by a

@@ -1,8 +1,8 @@
 """Growing the trees of a forest in batches: the trees of a batch draw their rows and then grow as one frontier.
 
-Trees differ only in their rows, so columns are sorted once for all of them: the rows of a tree in the order of a
-feature are the rows of the table in that order, without those not drawn by the tree. A row drawn several times is
-stored once and counts several times.
+Trees differ only in their rows, so columns are sorted, or encoded if nodes draw features, once for all of them. The
+rows of a tree in the order of a feature are the rows of the table in that order, without those not drawn by the tree. A
+row drawn several times is stored once and counts several times.
 
 `bakeoff.learners.definitions.random_forest` grows the same trees one after another.
 """
@@ -90,6 +90,7 @@ class BatchGrower:
         self._sampling = sampling
         self._limits = limits
         draws_features = limits.max_features < rows.X.shape[1]
+        # Trees that try all features share one presort, instead of which histograms would require one for each batch.
         self._table = TrainingTable.from_rows(
             rows.X,
             n_values > 0,

@@ -3,11 +3,11 @@
 If nodes consider all features, rows are presorted once by each feature. From one level to the next, the rows of
 each node are selected by branch, which keeps their order, so no further sorting is needed: O(n d log n) once, then
 O(n d) per level. If nodes draw a few of many features, rows are ordered only by node, and are sorted at each level by
-the drawn features: node, bin code and what the row counts for form one integer, and integers are sorted without moving
-or looking up anything else.
+the drawn features: node, bin code and the kind of the row (see `Kinds`) form one integer, and integers are sorted
+without moving or looking up anything else.
 
 If columns have few values, the first levels do not require sorting: histograms count rows by node and bin (see
-`cuts`), and rows are presorted as soon as there are too many nodes for that.
+`cuts`). As soon as there are too many nodes for that, rows are presorted, or sorted by the drawn features.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class Frontier:
         return order, cells
 
     def _sort_by_codes(self, feature: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return numbers of rows (n,), sorted by node and bin code, and both codes as one integer: both (b, n)."""
+        """Return the kinds of rows (n,), sorted by node and bin code, and these two as one integer: both (b, n)."""
         assert self.table.bin_codes is not None
         assert self.table.values is not None
         n_codes = self.table.values.shape[1]
@@ -247,15 +247,15 @@ class Frontier:
         ----------
         rows : ndarray of shape (k,), int
             The rows that are still split, sorted by node of the next level.
-        branch : ndarray of shape (k,), int
-            The branch of each of these rows.
-        tree : ndarray of shape (m,), int
-            The tree of each node of the next level. Nodes are sorted by branch, and within a branch by parent.
+        branch, tree : ndarray of shape (m,), int
+            The branch that leads to each node of the next level, and its tree. Nodes are sorted by branch, and within a
+            branch by parent.
         stats : NodeStats
             The statistics of these nodes.
         """
-        is_presorted = self.order.shape[0] > 1
-        order = self._select_presorted(rows, branch) if is_presorted else rows[None, :]
+        order = rows[None, :]
+        if self.order.shape[0] > 1:
+            order = self._select_presorted(rows, branch.repeat(stats.n_positions))
         sums = stats.sums.T  # (p, m)
         level = Frontier(self.table, self.target, order, stats.n_positions, tree, sums)
         # With many nodes, histograms have more cells than there are rows, so rows are presorted from here on.

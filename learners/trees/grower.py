@@ -157,7 +157,7 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
         level = _keep_open_nodes(level, limits, builder.depth)
         if level.number.size == 0:
             break
-        frontier = _gather_rows(frontier, level)
+        frontier = frontier.make_next_level(level.rows, level.branch, level.tree, level.stats)
         # For each R, pick the feature and threshold with the largest gain.
         splits = _choose_splits(frontier, level, limits)
         splits = _drop_weak_splits(splits, frontier, level, limits, builder.root_weight)
@@ -203,12 +203,6 @@ def _keep_open_nodes(level: Level, limits: GrowthLimits, depth: int) -> Level:
     if limits.min_weight_leaf > 0:
         is_open &= stats.weight >= 2 * limits.min_weight_leaf
     return level.select_nodes(is_open)
-
-
-def _gather_rows(frontier: Frontier, level: Level) -> Frontier:
-    """Return the frontier of the rows of a level, given the frontier of the level above."""
-    branch_of_row = level.branch.repeat(level.stats.n_positions)  # (n,)
-    return frontier.make_next_level(level.rows, branch_of_row, level.tree, level.stats)
 
 
 def _choose_splits(frontier: Frontier, level: Level, limits: GrowthLimits) -> Splits:

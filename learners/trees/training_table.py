@@ -3,16 +3,15 @@
 *Bins*: columns with few values, and the code of each cell, which is its position among the distinct values of its
 column.
 
-If n is much larger than the number v of values, sorting the n cells of a column and looking up each of them among the v
+If n is much larger than the number v of values, sorting the n cells of a column and comparing each of them with the v
 values is cheaper than sorting rows. Small integers are their own codes.
 
 Cost: O(n d log n) with a small constant; O(n d) for small integers.
 
 *Presort*: a table is converted to columns once. For each column, the sorted rows are stored in the smallest sufficient
-dtype, because there is one entry for each cell of the table. Integers are sorted by digits of 16 bits, for which NumPy
-uses counting.
+dtype, because there is one entry for each cell of the table. NumPy sorts integers of 16 bits by counting.
 
-Cost: O(n log n) for a column of n numbers, O(n) for each digit of integers.
+Cost: O(n log n) for a column of n numbers, O(n) for one of small integers.
 """
 
 from __future__ import annotations
@@ -186,8 +185,8 @@ def encode_values(columns: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, n
 MAX_CELLS_PER_BLOCK = 1 << 17
 """Number of cells processed together: few enough to stay in cache, and enough for small tables to need one pass."""
 
-DIGIT_BITS = 16
-"""NumPy sorts integers with this number of bits by counting, much faster than others."""
+MAX_COUNTED_INTEGERS = 1 << 16
+"""NumPy sorts integers of 16 bits by counting, much faster than others."""
 
 MIN_LARGEST_ROW = 1 << 8
 """Row numbers take at least 16 bits, even for few rows."""
@@ -206,9 +205,8 @@ def extract_columns(X: np.ndarray) -> tuple[np.ndarray, bool]:
 def presort_columns(columns: np.ndarray) -> np.ndarray:
     """Return the rows sorted by each of the columns (d, n), in which missing cells are +inf: (d, n)."""
     d, n = columns.shape
-    if columns.size and holds_integers(columns, 1 << DIGIT_BITS):
-        digits = columns.astype(np.uint16)
-        order = np.argsort(digits, axis=1, kind="stable")
+    if columns.size and holds_integers(columns, MAX_COUNTED_INTEGERS):
+        order = np.argsort(columns.astype(np.uint16), axis=1, kind="stable")
         return narrow_rows(order, n)
     # The wide result of argsort is narrowed block by block, while it is in cache.
     order = np.empty((d, n), dtype=smallest_row_dtype(n))

@@ -1,6 +1,6 @@
-"""Candidate cuts without sorting: histograms of features with few values, and random cuts.
+"""Few candidate cuts: histograms of features with few values, and random cuts.
 
-Rows are counted by node, feature, bin and class; nothing is sorted.
+*Histograms*: rows are counted by node, feature, bin and class; nothing is sorted.
 
 If a node has N_k(v) rows of class k whose value of a feature is v, the left branch of the cut after v has
 

@@ -4,7 +4,7 @@ A candidate cut of a numeric feature is halfway between neighbouring distinct va
 the sorted frontier give the sums to the left of every candidate, and one array expression computes all gains.
 Missing cells come last; they are tried on the right and on the left, unless features compete by gain ratio (see
 below).
-Cost: O(n c) per feature and level; O(n) for Gini impurity, whose sums of squares are prefix sums as well.
+Cost: O(n c) per feature and level; O(n) for many classes in a dense scan (see `square_sums`).
 
 Ties go to the first feature, then to the lowest threshold, then to missing cells on the right.
 

@@ -1,7 +1,7 @@
 """The splitter, which finds the best split of every node of a level, as in Split(R, T) of the lectures.
 
 `bakeoff.learners.definitions.splits` defines the search at one node, candidate by candidate. This implementation finds
-the same splits faster: prefix sums along presorted rows give the branches of all candidates of all nodes, and one array
+the same splits faster: prefix sums along sorted rows give the branches of all candidates of all nodes, and one array
 expression computes their gains. Features are searched in blocks that fit into cache: numeric ones by candidate cuts, a
 dense scan or histograms (see `numeric`, `dense_scan`, `cuts`), nominal ones by groups of values (see `nominal`).
 
