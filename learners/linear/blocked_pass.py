@@ -16,7 +16,8 @@ Cost per pass: O(n d), and O(d + 256) per mistake, or O(256 d) for the first mis
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,13 +44,6 @@ class Snapshot(NamedTuple):
     plane: np.ndarray  # (d + 1,)
     losses: list[float]  # one for each pass
     ended: bool  # whether further passes would have no effect, or too small a one
-
-
-class RowProcessor(Protocol):
-    """Abstract: processes consecutive rows in order."""
-
-    def process(self) -> None:
-        """Update the plane at each misclassified row; store the margins of these rows when they are processed."""
 
 
 class Pocket:
@@ -119,8 +113,6 @@ class BlockedPass:
         self.n_mistakes = len(rows)
         self._rows = rows
         self._rates = rates
-        self._processors: dict[bool, list[RowProcessor]] = {}
-        self._shuffled_block: ShuffledBlock | None = None
         self._state = np.append(np.zeros(BLOCK_ROWS), plane)  # margins of one block, then the plane
         self.plane = self._state[BLOCK_ROWS:]  # (d + 1,), a view
         self._margins = np.empty(len(rows))  # (n,), positive for rows without a mistake
@@ -130,17 +122,20 @@ class BlockedPass:
         self._n_passes_without_progress = 0
 
     def run_pass(self, order: np.ndarray | None) -> None:
-        """Process all rows once, in the given order of shape (n,) or, without one, as they are."""
+        """Process all rows once, in the given order of shape (n,) or, without one, as they are.
+
+        The number of mistakes in the last pass decides which method is the fastest.
+        """
         has_many_mistakes = self.n_mistakes * ROWS_PER_MISTAKE_FOR_SCAN > len(self._rows)
         scalar = has_many_mistakes and self.plane.size <= ScalarLoop.MAX_PLANE_SIZE
-        if order is None:
-            for processor in self._choose_processors(scalar):
-                processor.process()
+        if order is None and scalar:
+            self._scalar_loop.process()
+        elif order is None:
+            for block in self._blocks:
+                block.process()
         elif scalar:
             self._process_scalars(order)
         else:
-            if self._shuffled_block is None:
-                self._shuffled_block = ShuffledBlock(self._rows, self._rates, self._margins, self.plane)
             self._shuffled_block.process(order)
         (wrong,) = (self._margins <= 0).nonzero()  # positions in the order
         if self._averaged:
@@ -174,24 +169,25 @@ class BlockedPass:
         n_before = len(self.losses) * len(self._rows) + wrong
         self._weighted_updates += (self._rates[mistaken_rows] * n_before) @ self._rows[mistaken_rows]
 
-    def _choose_processors(self, scalar: bool) -> list[RowProcessor]:
-        """Return the fastest method for the number of mistakes in the last pass, if the order is that of the rows."""
-        if scalar not in self._processors:
-            self._processors[scalar] = self._make_processors(scalar)
-        return self._processors[scalar]
+    @cached_property
+    def _scalar_loop(self) -> ScalarLoop:
+        return ScalarLoop(self._rows, self._rates, self._margins, self.plane, once=False)
 
-    def _make_processors(self, scalar: bool) -> list[RowProcessor]:
-        rows = self._rows
-        rates = self._rates
-        if scalar:
-            return [ScalarLoop(rows, rates, self._margins, self.plane, once=False)]
+    @cached_property
+    def _blocks(self) -> list[RowBlock]:
         # Each of the n / 256 blocks keeps up to this many updates of 256 products.
+        rows = self._rows
         max_kept_updates = MAX_KEPT_PRODUCTS // len(rows)
-        blocks: list[RowProcessor] = []
+        blocks = []
         for first in range(0, len(rows), BLOCK_ROWS):
             span = slice(first, first + BLOCK_ROWS)
-            blocks.append(RowBlock(rows[span], rates[span], self._margins[span], self._state, max_kept_updates))
+            block = RowBlock(rows[span], self._rates[span], self._margins[span], self._state, max_kept_updates)
+            blocks.append(block)
         return blocks
+
+    @cached_property
+    def _shuffled_block(self) -> ShuffledBlock:
+        return ShuffledBlock(self._rows, self._rates, self._margins, self.plane)
 
     def _process_scalars(self, order: np.ndarray) -> None:
         """Process all rows in an order of this pass only, for at most two columns."""
