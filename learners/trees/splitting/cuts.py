@@ -26,7 +26,7 @@ import numpy as np
 from bakeoff.learners.trees.class_target import ClassTarget
 from bakeoff.learners.trees.frontier import Frontier
 from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
-from bakeoff.learners.trees.splitting.splits import SplitRules, Splits, mark_first_of_runs
+from bakeoff.learners.trees.splitting.splits import SplitRules, Splits, mark_first_of_runs, sum_within_runs
 
 
 class HistogramBlock(FeatureBlock):
@@ -76,11 +76,11 @@ class HistogramBlock(FeatureBlock):
         is_first = mark_first_of_runs(pair)
         # No cut follows the last occupied bin of a pair.
         is_cut = np.append(~is_first[1:], False)
-        left_classes = _sum_within_runs(self._counts, is_first)  # (c, q)
+        left_classes = sum_within_runs(self._counts, is_first)  # (c, q)
         if rules.min_rows > 1:
             # A row counts once here, regardless of its weight.
             counts = self._count_rows(None).take(self._occupied, axis=1)
-            left_rows = _sum_within_runs(counts, is_first).sum(axis=0)
+            left_rows = sum_within_runs(counts, is_first).sum(axis=0)
             right_rows = self.frontier.n_positions.take(node) - left_rows
             is_cut &= (left_rows >= rules.min_rows) & (right_rows >= rules.min_rows)
         chosen = np.flatnonzero(is_cut)
@@ -88,17 +88,6 @@ class HistogramBlock(FeatureBlock):
         # Sums begin with the weight, which is stored in the row of the first class.
         sums[0] = sums.sum(axis=0)
         return self._occupied.take(chosen), sums
-
-
-def _sum_within_runs(counts: np.ndarray, is_first: np.ndarray) -> np.ndarray:
-    """Return prefix sums of integers (c, q) along runs that begin where marked (q,)."""
-    begin = np.flatnonzero(is_first)
-    length = np.diff(begin, append=is_first.size)
-    # Sums along all runs may overflow; differences of integers are still correct.
-    up_to = np.cumsum(counts, axis=1)
-    before_run = up_to.take(begin, axis=1) - counts.take(begin, axis=1)
-    up_to -= np.repeat(before_run, length, axis=1)
-    return up_to
 
 
 def draw_thresholds(block: FeatureBlock, draws: np.ndarray) -> np.ndarray:

@@ -31,6 +31,7 @@ from bakeoff.learners.trees.splitting.splits import (
     compute_gain_ratio,
     find_first_of_pairs,
     mark_first_of_runs,
+    sum_within_runs,
 )
 
 
@@ -163,12 +164,11 @@ def _compute_gains_of_cuts(
     rules: SplitRules,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the gain of a cut after each group, and the weight to its left: both (q,), in the order ``by_mean``."""
-    # With integers, subtracting the sums before a pair is exact even if sums along all pairs overflow.
     sums = groups.sums.astype(np.int64)[:, by_mean]
-    left = _sum_within_pairs(sums, groups)  # (p, q)
+    left = sum_within_runs(sums, groups.is_first)  # (p, q)
     left_weight = left[0]
     right_weight = groups.total[0] - left_weight
-    left_rows = _sum_within_pairs(groups.n_rows[by_mean], groups)  # (q,)
+    left_rows = sum_within_runs(groups.n_rows[by_mean], groups.is_first)  # (q,)
     rows_of_pair = np.add.reduceat(groups.n_rows, groups.begin)
     right_rows = rows_of_pair.repeat(groups.length) - left_rows
 
@@ -179,14 +179,6 @@ def _compute_gains_of_cuts(
     gain = np.full(groups.pair.size, -np.inf)
     gain[is_allowed] = rules.criterion.cut_gain(allowed_left, groups.total[:, is_allowed])
     return gain, left_weight
-
-
-def _sum_within_pairs(of_group: np.ndarray, groups: ValueGroups) -> np.ndarray:
-    """Return the prefix sums of group entries (..., q), restarted at each pair, shape (..., q)."""
-    up_to: np.ndarray = np.cumsum(of_group, axis=-1)
-    before_pair = (up_to - of_group)[..., groups.begin]
-    up_to -= np.repeat(before_pair, groups.length, axis=-1)
-    return up_to
 
 
 def _compute_mean_target(groups: ValueGroups) -> np.ndarray:

@@ -66,7 +66,7 @@ class C45Rules:
         return self.cut_minimum or self.description_length
 
     def limit_cut_weight(self, node_weight: np.ndarray, unit: float) -> np.ndarray:
-        """Return the minimum weight of a side of a cut in nodes of this weight (m,), if a row has weight ``unit``."""
+        """Return the minimum weight of a side of a cut in nodes of this weight (q,), if a row has weight ``unit``."""
         share = node_weight / (CUT_PARTS * self.n_classes)
         return np.minimum(share, MAX_CUT_ROWS * unit)
 
@@ -283,6 +283,17 @@ def mark_first_of_runs(keys: np.ndarray) -> np.ndarray:
     """Return whether each key (q,) is the first in a run of equal keys: (q,)."""
     changes = keys[1:] != keys[:-1]
     return np.concatenate([[True], changes])
+
+
+def sum_within_runs(entries: np.ndarray, is_first: np.ndarray) -> np.ndarray:
+    """Return prefix sums of integers (..., q) along runs that begin where marked (q,): (..., q)."""
+    begin = np.flatnonzero(is_first)
+    length = np.diff(begin, append=is_first.size)
+    # Sums along all runs may overflow; differences of integers are still correct.
+    up_to: np.ndarray = np.cumsum(entries, axis=-1)
+    before_run = up_to.take(begin, axis=-1) - entries.take(begin, axis=-1)
+    up_to -= before_run.repeat(length, axis=-1)
+    return up_to
 
 
 def find_first_of_pairs(merit: np.ndarray, pair: np.ndarray, m: int, bound_ties: BoundTies) -> np.ndarray:
