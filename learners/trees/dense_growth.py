@@ -27,10 +27,10 @@ from bakeoff.learners.trees.target import NodeStats, Target
 from bakeoff.learners.trees.training_table import presort_columns
 from bakeoff.learners.trees.tree import Tree
 
-MAX_ROWS = 1 << 13
+MAX_DENSE_ROWS = 1 << 13
 """The fourth power of a number of rows up to this bounds the squares in a gain, so that they are exact as floats."""
 
-MAX_SUMS = 1 << 16
+MAX_DENSE_SUMS = 1 << 16
 """Up to this number of prefix sums, whole arrays of them stay in cache."""
 
 

@@ -38,7 +38,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from bakeoff.learners.trees.builder import Level, TreeBuilder
 from bakeoff.learners.trees.criteria import Criterion, SquaredDistance
-from bakeoff.learners.trees.dense_growth import MAX_ROWS, MAX_SUMS, DenseGrower
+from bakeoff.learners.trees.dense_growth import MAX_DENSE_ROWS, MAX_DENSE_SUMS, DenseGrower
 from bakeoff.learners.trees.frontier import Frontier, group_by_branch
 from bakeoff.learners.trees.splitting.partition import Partition, partition_rows
 from bakeoff.learners.trees.splitting.splits import NO_RULES, C45Rules, SplitRules, Splits
@@ -178,7 +178,7 @@ def grow_frontier(frontier: Frontier, n_values: np.ndarray, limits: GrowthLimits
 def _may_grow_densely(X: np.ndarray, target: Target, n_values: np.ndarray, limits: GrowthLimits) -> bool:
     """Return whether a tree on the rows of X (n, d) needs no more than `DenseGrower`."""
     n, d = X.shape
-    if n > MAX_ROWS or n * d * target.n_sums > MAX_SUMS:
+    if n > MAX_DENSE_ROWS or n * d * target.n_sums > MAX_DENSE_SUMS:
         return False
     has_limits = limits.min_impurity_decrease > 0 or limits.min_weight_leaf > 0 or limits.c45.cut_minimum
     grows_best_first = np.isfinite(limits.max_leaf_nodes)

@@ -34,16 +34,17 @@ class TrainingTable:
     nominal : ndarray of shape (d,), bool
     order : ndarray of shape (d, n0) or (1, n0), int
         The rows presorted by each feature, or in their original order if there are ``bin_codes`` instead.
-    bin_codes : ndarray of shape (d, n0), int, or None
-        The position of each cell among the distinct values of its column, if rows are sorted anew at each level.
-    values : ndarray of shape (d, v) or None
-        The cells that the bin codes of each column stand for, ascending, then +inf.
-    has_few_values : bool
-        Whether columns have so few values that rows may be counted by value.
     has_nominal, has_missing : bool
         Whether any feature is nominal, and whether any cell is missing.
     draws_features : bool
         Whether nodes draw some of the features.
+    bin_codes : ndarray of shape (d, n0), int, or None
+        The position of each cell among the distinct values of its column, if rows are counted by value or sorted anew
+        at each level.
+    values : ndarray of shape (d, v) or None
+        The cells that the bin codes of each column stand for, ascending, then +inf.
+    has_few_values : bool
+        Whether columns have so few values that rows may be counted by value.
     max_nominal_values : int
         The largest number of values of a nominal column, if there are ``bin_codes``; else 0.
     """
@@ -51,13 +52,13 @@ class TrainingTable:
     columns: np.ndarray
     nominal: np.ndarray
     order: np.ndarray
-    bin_codes: np.ndarray | None
-    values: np.ndarray | None
-    has_few_values: bool
     has_nominal: bool
     has_missing: bool
     draws_features: bool
-    max_nominal_values: int
+    bin_codes: np.ndarray | None = None
+    values: np.ndarray | None = None
+    has_few_values: bool = False
+    max_nominal_values: int = 0
 
     @classmethod
     def from_rows(
@@ -83,7 +84,7 @@ class TrainingTable:
         columns, has_missing = extract_columns(X)
         has_nominal = bool(nominal.any())
         rows = np.arange(X.shape[0])[None, :]  # (1, n0)
-        table = cls(columns, nominal, rows, None, None, False, has_nominal, has_missing, draws_features, 0)
+        table = cls(columns, nominal, rows, has_nominal, has_missing, draws_features)
         # Histograms do not need a presort, but require that all features are numeric and have no missing cells.
         if allows_histogram and not (has_missing or has_nominal):
             values, codes = find_bins(columns)

@@ -66,7 +66,7 @@ def test_a_small_complete_table_grows_the_tree_of_the_general_loop(
         learner = (DecisionTreeClassifier if c else DecisionTreeRegressor)(**limit)
         dense = learner.fit(X, y).fitted_tree_
         with monkeypatch.context() as without_dense_growth:
-            without_dense_growth.setattr(grower, "MAX_SUMS", 0)
+            without_dense_growth.setattr(grower, "MAX_DENSE_SUMS", 0)
             general = learner.fit(X, y).fitted_tree_
         assert _are_equal(dense, general)
 
@@ -93,7 +93,7 @@ def _make_table_of_few_values(seed: int) -> tuple[np.ndarray, np.ndarray, np.nda
 def test_histograms_and_sorted_rows_give_one_tree(
     criterion: Any, limit: dict[str, Any], weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grower, "MAX_SUMS", 0)  # otherwise the smallest tables need neither
+    monkeypatch.setattr(grower, "MAX_DENSE_SUMS", 0)  # otherwise the smallest tables need neither
     for seed in range(6):
         X, y, weight = _make_table_of_few_values(seed)
         sample_weight = weight if weighted else None
@@ -115,7 +115,7 @@ def test_histograms_serve_columns_of_few_known_values(missing: bool, monkeypatch
         return list_cuts(block, rules)
 
     monkeypatch.setattr(HistogramBlock, "list_cuts", list_and_count)
-    monkeypatch.setattr(grower, "MAX_SUMS", 0)
+    monkeypatch.setattr(grower, "MAX_DENSE_SUMS", 0)
     X, y, _ = _make_table_of_few_values(2)
     if missing:
         X[0, 0] = np.nan

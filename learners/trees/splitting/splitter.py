@@ -53,14 +53,15 @@ def find_best_splits(frontier: Frontier, features: np.ndarray, rules: SplitRules
         # The average is over features, so the best split of each feature must be known.
         by_feature = [_search_features(frontier, feature[None, :], rules) for feature in features]
         return choose_above_average(by_feature, rules.c45.is_averaged, bound_ties)
-    best: Splits | None = None
-    for some_features in _divide_features(frontier, features):
-        splits = _search_features(frontier, some_features, rules)
-        if best is None:
-            best = splits
-        else:
-            best.improve(splits, bound_ties)
-    assert best is not None
+    blocks = _divide_features(frontier, features)
+    return _choose_best((_search_features(frontier, block, rules) for block in blocks), bound_ties)
+
+
+def _choose_best(candidates: Iterator[Splits], bound_ties: BoundTies) -> Splits:
+    """Return the best of several splits of each node."""
+    best = next(candidates)
+    for splits in candidates:
+        best.improve(splits, bound_ties)
     return best
 
 
@@ -69,12 +70,8 @@ def _search_features(frontier: Frontier, features: np.ndarray, rules: SplitRules
     if frontier.values is not None:
         histogram = HistogramBlock(frontier, features, frontier.values)
         return find_histogram_splits(histogram, rules)
-    block = FeatureBlock(frontier, features)
-    searches = _search_block(block, rules)
-    best = next(searches)
-    for splits in searches:
-        best.improve(splits, partial(frontier.bound_ties, rules.criterion))
-    return best
+    searches = _search_block(FeatureBlock(frontier, features), rules)
+    return _choose_best(searches, partial(frontier.bound_ties, rules.criterion))
 
 
 def _divide_features(frontier: Frontier, features: np.ndarray) -> Iterator[np.ndarray]:
@@ -144,11 +141,7 @@ def choose_above_average(candidates: Sequence[Splits], is_averaged: np.ndarray, 
     # A node that none of the averaged features can split stays a leaf, as in C4.5.
     average = np.where(n_counted > 0, total / np.maximum(n_counted, 1), np.inf)
     is_allowed = is_candidate & (gain >= average - SLACK_BITS)
-    allowed = _keep_allowed(candidates, is_allowed)
-    best = next(allowed)
-    for splits in allowed:
-        best.improve(splits, bound_ties)
-    return best
+    return _choose_best(_keep_allowed(candidates, is_allowed), bound_ties)
 
 
 def _keep_allowed(candidates: Sequence[Splits], is_allowed: np.ndarray) -> Iterator[Splits]:
