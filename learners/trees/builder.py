@@ -118,8 +118,7 @@ class TreeBuilder:
         NodeStats
         """
         node_of_row = np.arange(number.size).repeat(n_positions)  # (n,)
-        stats, addends = self.target.compute_stats(rows, node_of_row, n_positions)
-        self.target.store_addends(rows, addends)
+        stats = self.target.enter_nodes(rows, node_of_row, n_positions)
         if not self._nodes:
             self.node_count = number.size
             self.root_weight = stats.weight

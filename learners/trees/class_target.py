@@ -143,12 +143,8 @@ class ClassTarget(Target):
                 addends = addends * self.fixed_point_weight
             self._words.append(addends)
 
-    def compute_stats(
-        self,
-        rows: np.ndarray,
-        node: np.ndarray,
-        n_positions: np.ndarray,
-    ) -> tuple[NodeStats, None]:
+    def enter_nodes(self, rows: np.ndarray, node: np.ndarray, n_positions: np.ndarray) -> NodeStats:
+        # A class adds the same in every node, so nothing is stored.
         # A single count by class and node gives all class weights of the level.
         m = n_positions.size
         key = self.codes.take(rows) * m + node  # (n,)
@@ -169,7 +165,7 @@ class ClassTarget(Target):
         else:
             class_weights = self._sum_by_class(key, self.weight.take(rows), m)
             weight = class_weights.sum(axis=0)
-        stats = NodeStats(
+        return NodeStats(
             n_rows=total if self.weights_are_counts else n_positions,
             n_positions=n_positions,
             weight=weight,
@@ -178,10 +174,6 @@ class ClassTarget(Target):
             sums=sums.T,
             summary=class_weights.T,
         )
-        return stats, None
-
-    def store_addends(self, rows: np.ndarray, addends: np.ndarray | None) -> None:
-        """Do nothing: the class of a row contributes the same in every node."""
 
     def _sum_by_class(self, key: np.ndarray, weight: np.ndarray | None, m: int) -> np.ndarray:
         """Return the weight of each class in each node, given the key class * m + node of each row: (c, m)."""

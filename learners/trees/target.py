@@ -160,13 +160,8 @@ class Target(ABC):
         return part
 
     @abstractmethod
-    def compute_stats(
-        self,
-        rows: np.ndarray,
-        node: np.ndarray,
-        n_positions: np.ndarray,
-    ) -> tuple[NodeStats, np.ndarray | None]:
-        """Compute statistics of m nodes from their rows.
+    def enter_nodes(self, rows: np.ndarray, node: np.ndarray, n_positions: np.ndarray) -> NodeStats:
+        """Return statistics of the m nodes of a level, and store what each row adds to the sum of its node.
 
         Parameters
         ----------
@@ -176,18 +171,7 @@ class Target(ABC):
             The node of each row.
         n_positions : ndarray of shape (m,), int
             The number of rows of each node.
-
-        Returns
-        -------
-        NodeStats
-        ndarray of shape (n,), int, or None
-            The contribution of each row to the sum of its node, for `store_addends`; None if it is the same in all
-            nodes.
         """
-
-    @abstractmethod
-    def store_addends(self, rows: np.ndarray, addends: np.ndarray | None) -> None:
-        """Store the contribution of each of these rows (n,) to the sum of its current node."""
 
     @abstractmethod
     def describe_nodes(self, stats: NodeStats) -> tuple[np.ndarray, np.ndarray]:
@@ -333,12 +317,7 @@ class NumericTarget(Target):
             self.mean_error = STEPS_OF_ERROR / (self.fixed_point_scale * float(weight.mean()))
         self._addend = np.zeros(y.size, dtype=np.int64)  # (n0,), relative to the current node of the row
 
-    def compute_stats(
-        self,
-        rows: np.ndarray,
-        node: np.ndarray,
-        n_positions: np.ndarray,
-    ) -> tuple[NodeStats, np.ndarray]:
+    def enter_nodes(self, rows: np.ndarray, node: np.ndarray, n_positions: np.ndarray) -> NodeStats:
         start = n_positions.cumsum() - n_positions  # (m,)
         weights = self._sum_weights(rows, start, n_positions)
 
@@ -364,13 +343,14 @@ class NumericTarget(Target):
         steps = self._choose_steps(counted, exponent, largest)
         y *= steps.take(node)
         addends = self._round_addends(y, rows)
+        self._addend[rows] = addends
         sums = self._sum_addends(addends, start, weights)
 
         # Squares of targets near the limit, or far below 1, leave the range of floats and become inf or 0.
         with np.errstate(over="ignore", under="ignore"):
             gain_unit = np.square(unit * self._addend_unit / steps)
             variance = _compute_variance(mean_square, mean, unit)
-        stats = NodeStats(
+        return NodeStats(
             n_rows=weights.total if self.weights_are_counts else n_positions,
             n_positions=n_positions,
             weight=weights.of_node,
@@ -379,7 +359,6 @@ class NumericTarget(Target):
             sums=sums,
             summary=np.array([smallest + mean, variance]).T,
         )
-        return stats, addends
 
     def _sum_weights(self, rows: np.ndarray, start: np.ndarray, n_positions: np.ndarray) -> NodeWeights:
         """Return the weights of rows (n,), and their sums in nodes that start at these positions (m,)."""
@@ -420,10 +399,6 @@ class NumericTarget(Target):
         if self.fixed_point_weight is not None:
             sums = np.column_stack([weights.total, sums])  # (m, 2)
         return sums
-
-    def store_addends(self, rows: np.ndarray, addends: np.ndarray | None) -> None:
-        assert addends is not None
-        self._addend[rows] = addends
 
     def describe_nodes(self, stats: NodeStats) -> tuple[np.ndarray, np.ndarray]:
         mean, variance = stats.summary.T
