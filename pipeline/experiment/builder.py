@@ -60,14 +60,9 @@ class PartCache:
         return dataset
 
     @property
-    def parts(self) -> list[Any]:
-        """The built parts, in the order in which they were built."""
-        return list(self._built.values())
-
-    @property
     def datasets(self) -> list[Dataset]:
         """The loaded datasets, in the order in which they were loaded."""
-        return [part for part in self.parts if isinstance(part, Dataset)]
+        return [part for part in self._built.values() if isinstance(part, Dataset)]
 
 
 def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experiment:

@@ -27,7 +27,7 @@ from bakeoff.pipeline.sweep.done_jobs import find_lost_job
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
 from bakeoff.pipeline.sweep.work import Work
-from bakeoff.pipeline.tracking import models, run
+from bakeoff.pipeline.tracking import models
 
 GRACE_SECONDS = 30.0
 """The time after its limit at which a job is considered unresponsive and its process is killed."""
@@ -190,7 +190,7 @@ class Workers:
         runner = self._runner
         arguments = (worker_end, dict(os.environ), runner, runner.should_continue is not None)
         inherited = (own_end, *(worker.connection for worker in self._workers))
-        process = start_process(serve_jobs, arguments, inherited, partial(run.disconnect_stores, runner.resources))
+        process = start_process(serve_jobs, arguments, inherited)
         # If this end stayed open here, the death of the worker would not close the connection.
         worker_end.close()
         return Worker(process, own_end)
@@ -287,7 +287,6 @@ def start_process(
     function: Callable[..., None],
     arguments: Sequence[Any],
     inherited: Sequence[Connection],
-    disconnect: Callable[[], None],
 ) -> Any:
     """Start and return a process that calls a function.
 
@@ -299,13 +298,10 @@ def start_process(
         The arguments of the function.
     inherited : sequence of Connection
         Connections passed as the last argument to a forked process, which inherits them.
-    disconnect : callable
-        Closes anything that a forked process must not share, such as database connections.
     """
     if can_copy_process():
         context: Any = multiprocessing.get_context("fork")
         models.preload_modules()
-        disconnect()
         arguments = (*arguments, inherited)
     else:
         context = _run_server()

@@ -9,6 +9,7 @@ MLflow's client mean that a store cannot be used; all others are responses of a 
 from __future__ import annotations
 
 import contextvars
+import os
 import sqlite3
 import sys
 import threading
@@ -86,13 +87,6 @@ class LimitedCalls:
         self._has_answered = False  # until the first call that needs the store
         return cast("MlflowClient", self)
 
-    def disconnect(self) -> None:
-        """Close the connections to a database; further calls open others."""
-        if self.database is not None:
-            self.database.close()
-        if self._client is not None and has_database(self._client):
-            get_backend(self._client).engine.dispose()
-
     def _make_client(self) -> None:
         from mlflow import MlflowClient
 
@@ -103,6 +97,8 @@ class LimitedCalls:
         # Without an explicit registry, a client would use that of MLflow's global settings.
         self._client = self.call(MlflowClient, tracking_uri=self._uri, registry_uri=self._uri)
         self._has_answered = has_answered  # a client is made without asking its server
+        if has_database(self._client):  # a copy of the process must not use its connections, which MLflow keeps
+            os.register_at_fork(before=get_backend(self._client).engine.dispose)
 
     def __getattr__(self, name: str) -> Any:
         if self._client is None:

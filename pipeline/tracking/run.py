@@ -341,10 +341,3 @@ def get_tracker(parts: PartCache, spec: Mapping[str, Any]) -> Tracker:
     """
     tracker: Tracker = parts.build("tracking", spec["tracking"], spec["trust"])
     return tracker
-
-
-def disconnect_stores(parts: PartCache) -> None:
-    """Close the connections to all stores, which a copy of this process must not use; this process opens new ones."""
-    for part in parts.parts:
-        if isinstance(part, MLflowTracker) and part.store is not None:
-            part.store.calls.disconnect()

@@ -38,7 +38,7 @@ from warm_process import OUTPUT, Start
 from bakeoff.pipeline import experiment
 from bakeoff.pipeline.card import report
 from bakeoff.pipeline.tracking import limited_calls, run
-from bakeoff.pipeline.tracking.database_file import DatabaseFile
+from bakeoff.pipeline.tracking.database_file import DatabaseFile, close_all
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.store_writer import FileWriter
@@ -337,7 +337,7 @@ def test_a_full_database_ends_the_run_in_a_sentence_and_the_results_are_stored_w
     connect = DatabaseFile._connect
     with monkeypatch.context() as filling:
         filling.setattr(DatabaseFile, "_connect", open_full)
-        take_file_store(bakeoff.folder).calls.disconnect()
+        close_all()
         answer = bakeoff(*JOB, "evaluation=repeated_kfold")
     require_sentence(answer, 1, "full")
     again = bakeoff(*JOB, "evaluation=repeated_kfold")

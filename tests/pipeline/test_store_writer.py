@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.database_file import close_all
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
 from bakeoff.pipeline.tracking.models import add_run_model
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite, sqlite_uri
@@ -81,7 +84,7 @@ def test_both_writers_write_the_same_rows_of_all_tables(tmp_path: Path) -> None:
         calls = LimitedCalls(sqlite_uri(path))
         calls.connect()
         write_everything(make(calls))
-        calls.disconnect()
+        close_all()
         written.append(read_tables(path))
         path.unlink()
     ours, theirs = written
@@ -140,6 +143,28 @@ def test_two_writers_share_a_dataset_and_an_experiment(store: Store) -> None:
         inputs: Any = each.client.get_run(run_id).inputs
         (found,) = inputs.dataset_inputs
         assert (found.dataset.digest, found.tags[0].value) == ("1234", "evaluation")
+
+
+def list_open_files(store: Store) -> list[str]:
+    """Return the open files of this process that belong to the database of a store."""
+    assert store.folder is not None
+    targets = [os.readlink(link.path) for link in os.scandir("/proc/self/fd") if os.path.exists(link.path)]
+    return [target for target in targets if target.startswith(str(store.folder / "mlflow.db"))]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no process is copied")
+def test_a_copy_of_a_process_has_no_connection_to_a_store(store: Store) -> None:
+    dropped = open_store(store.uri, "bakeoff")
+    dropped.client.search_experiments()  # MLflow's own connection
+    run_id, _ = dropped.writer.create_run(store.experiment_id, "run", {})
+    del dropped
+    assert len(list_open_files(store)) >= 3
+    child = os.fork()
+    if child == 0:
+        os._exit(len(list_open_files(store)))
+    assert os.waitpid(child, 0)[1] == 0
+    store.writer.end_run(run_id, "FINISHED")
+    assert store.client.get_run(run_id).info.status == "FINISHED"
 
 
 def test_a_model_is_written_into_a_file_without_the_client_of_mlflow(store: Store) -> None:
