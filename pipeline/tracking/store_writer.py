@@ -39,6 +39,7 @@ MetricValue = tuple[str, float, int, int]
 CreatedItem = tuple[str, str]
 """The id of a new run or model, and the address of its files."""
 RowsByStatement = Mapping[str, Sequence[Sequence[Any]]]
+"""Statements that can be repeated, because a call that got no answer in time may have written its rows."""
 
 INSERT_EXPERIMENT = """
 INSERT OR IGNORE INTO experiments (name, artifact_location, lifecycle_stage, creation_time, last_update_time)
@@ -48,7 +49,7 @@ INSERT_EXPERIMENT_TAG = "INSERT OR REPLACE INTO experiment_tags (key, value, exp
 INSERT_RUN = """
 INSERT INTO runs (run_uuid, name, source_type, source_name, entry_point_name, user_id, status, start_time,
 source_version, lifecycle_stage, artifact_uri, experiment_id)
-VALUES (?, ?, 'UNKNOWN', '', '', ?, 'RUNNING', ?, '', 'active', ?, ?)
+VALUES (?, ?, 'UNKNOWN', '', '', ?, 'RUNNING', ?, '', 'active', ?, ?) ON CONFLICT DO NOTHING
 """
 INSERT_DATASET = """
 INSERT OR IGNORE INTO datasets
@@ -58,9 +59,10 @@ VALUES (?, (SELECT experiment_id FROM runs WHERE run_uuid = ?), ?, ?, ?, ?, ?)
 INSERT_INPUT = """
 INSERT INTO inputs SELECT ?, 'DATASET', dataset_uuid, 'RUN', run_uuid, 0
 FROM datasets JOIN runs USING (experiment_id) WHERE run_uuid = ? AND datasets.name = ? AND digest = ?
+ON CONFLICT DO NOTHING
 """
-INSERT_OUTPUT = "INSERT INTO inputs VALUES (?, 'RUN_OUTPUT', ?, 'MODEL_OUTPUT', ?, 0)"
-INSERT_INPUT_TAG = "INSERT INTO input_tags VALUES (?, ?, ?)"
+INSERT_OUTPUT = "INSERT INTO inputs VALUES (?, 'RUN_OUTPUT', ?, 'MODEL_OUTPUT', ?, 0) ON CONFLICT DO NOTHING"
+INSERT_INPUT_TAG = "INSERT OR REPLACE INTO input_tags VALUES (?, ?, ?)"
 INSERT_METRIC = (
     "INSERT OR IGNORE INTO metrics (key, value, timestamp, step, is_nan, run_uuid) VALUES (?, ?, ?, ?, ?, ?)"
 )
@@ -76,6 +78,7 @@ INSERT_TAG = "INSERT OR REPLACE INTO tags (key, value, run_uuid) VALUES (?, ?, ?
 INSERT_MODEL = """
 INSERT INTO logged_models (model_id, experiment_id, name, artifact_location, creation_timestamp_ms,
 last_updated_timestamp_ms, status, lifecycle_stage, source_run_id) VALUES (?, ?, ?, ?, ?, ?, ?, 'active', ?)
+ON CONFLICT DO NOTHING
 """
 FINISH_MODEL = "UPDATE logged_models SET status = ?, last_updated_timestamp_ms = ? WHERE model_id = ?"
 FIND_LOCATION = """

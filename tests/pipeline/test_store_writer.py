@@ -9,6 +9,7 @@ import sqlite3
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,30 @@ def test_both_writers_write_the_same_rows_of_all_tables(tmp_path: Path) -> None:
     assert ours.keys() == theirs.keys()
     for name, rows in theirs.items():
         assert sorted(ours[name]) == sorted(rows), name
+
+
+def call_repeatedly(write: Callable[[Any], None], n_calls: int, change: Any) -> None:
+    for _ in range(n_calls):
+        write(change)
+
+
+def test_a_call_that_wrote_its_rows_without_an_answer_can_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    for n_calls in (1, 2):
+        path = tmp_path / "mlflow.db"
+        create_sqlite(path)
+        calls = LimitedCalls(sqlite_uri(path))
+        calls.connect()
+        database = calls.database
+        assert database is not None
+        monkeypatch.setattr(database, "write", partial(call_repeatedly, database.write, n_calls))
+        write_everything(FileWriter(calls, database))
+        close_all()
+        written.append(read_tables(path))
+        path.unlink()
+    assert written[0] == written[1]
 
 
 @pytest.fixture
