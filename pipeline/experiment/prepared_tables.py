@@ -46,10 +46,6 @@ class PreparedTables:
         self._n_free = MAX_CELLS
         self._saved_seconds = 0.0
 
-    def __reduce__(self) -> tuple[type, tuple[()]]:
-        """Start without tables in another process."""
-        return PreparedTables, ()
-
     def read_clock(self) -> float:
         """Return the time in seconds as if nothing had been kept, so that times do not depend on earlier learners."""
         return time.perf_counter() + self._saved_seconds

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from bakeoff.pipeline.tracking.database_file import DatabaseFile
 
@@ -79,7 +79,6 @@ SELECT run_uuid, name, status, start_time, end_time, lifecycle_stage, artifact_u
 READ_EXPERIMENT = """
 SELECT CAST(experiment_id AS VARCHAR), artifact_location, lifecycle_stage FROM experiments WHERE name = :name
 """
-READ_ADDRESS = "SELECT artifact_location FROM experiments WHERE experiment_id = :number"
 SELECT_RUNS = "SELECT run_uuid FROM runs WHERE experiment_id = :experiment AND lifecycle_stage = 'active'"
 HAS_VALUE = """
 AND run_uuid IN (SELECT run_uuid FROM {table} WHERE key = :key{number} AND value {sign} :value{number})
@@ -285,18 +284,8 @@ def find_experiment(client: MlflowClient, name: str) -> StoredExperiment | None:
     if get_database(client) is not None:
         rows = read_rows(client, READ_EXPERIMENT, name=name)
         return StoredExperiment(*rows[0]) if rows else None
-    found = client.get_experiment_by_name(name)
-    if found is None:
-        return None
-    return StoredExperiment(str(found.experiment_id), str(found.artifact_location), found.lifecycle_stage)
-
-
-def locate_artifacts(client: MlflowClient, experiment_id: str) -> str:
-    """Return the address of the artifacts of an experiment that exists."""
-    if get_database(client) is None:
-        return str(client.get_experiment(experiment_id).artifact_location)
-    ((address,),) = read_rows(client, READ_ADDRESS, number=int(experiment_id))
-    return str(address)
+    # MLflow's own experiment has the same attributes.
+    return cast("StoredExperiment | None", client.get_experiment_by_name(name))
 
 
 def read_runs(client: MlflowClient, run_ids: Sequence[str], keys: Keys = None, metrics: Keys = None) -> list[Any]:

@@ -134,6 +134,10 @@ class ClientWriter:
             if self._client.get_experiment_by_name(name) is None:
                 raise
 
+    def find_location(self, experiment_id: str) -> str:
+        """Return the address of an experiment's files."""
+        return str(self._client.get_experiment(experiment_id).artifact_location)
+
     def tag_experiment(self, experiment_id: str, key: str, value: str) -> None:
         """Set a tag of an experiment."""
         set_tag = partial(self._client.set_experiment_tag, experiment_id, key, value)
@@ -203,6 +207,13 @@ class FileWriter:
         now = _now()
         self._write({INSERT_EXPERIMENT: [(name, address, now, now)]})
 
+    def find_location(self, experiment_id: str) -> str:
+        """Return the address of an experiment's files."""
+        found = self._calls.call(self._database.read, FIND_LOCATION, {"experiment": int(experiment_id)})
+        if not found:
+            raise UserError(f"the experiment {experiment_id} was deleted from the store in the meantime; restore it.")
+        return str(found[0][0])
+
     def tag_experiment(self, experiment_id: str, key: str, value: str) -> None:
         """Set a tag of an experiment."""
         self._write({INSERT_EXPERIMENT_TAG: [(key, value, int(experiment_id))]})
@@ -210,7 +221,7 @@ class FileWriter:
     def create_run(self, experiment_id: str, name: str, tags: Mapping[str, str]) -> CreatedItem:
         """Add a run that is RUNNING."""
         run_id = uuid4().hex
-        address = f"{self._find_location(experiment_id)}/{run_id}/{FILES_FOLDER}"
+        address = f"{self.find_location(experiment_id)}/{run_id}/{FILES_FOLDER}"
         tags = {**cut_tags(tags), NAME_TAG: name}
         row = (run_id, name, tags.get(USER_TAG, "unknown"), _now(), address, int(experiment_id))
         self._write({INSERT_RUN: [row], INSERT_TAG: _list_rows(tags, run_id)})
@@ -242,7 +253,7 @@ class FileWriter:
     def create_model(self, experiment_id: str, name: str, run_id: str) -> CreatedItem:
         """Add a model whose files are still missing."""
         model_id = f"m-{uuid4().hex}"
-        address = f"{self._find_location(experiment_id)}/{MODELS_FOLDER}/{model_id}/{FILES_FOLDER}"
+        address = f"{self.find_location(experiment_id)}/{MODELS_FOLDER}/{model_id}/{FILES_FOLDER}"
         now = _now()
         self._write({INSERT_MODEL: [(model_id, int(experiment_id), name, address, now, now, PENDING, run_id)]})
         return model_id, address
@@ -255,13 +266,6 @@ class FileWriter:
     def end_run(self, run_id: str, status: str, milliseconds: int | None = None) -> None:
         """Set the final status of a run."""
         self._write({END_RUN: [(status, milliseconds or _now(), run_id)]}, run_id)
-
-    def _find_location(self, experiment_id: str) -> str:
-        """Return the address of an experiment's files."""
-        found = self._calls.call(self._database.read, FIND_LOCATION, {"experiment": int(experiment_id)})
-        if not found:
-            raise UserError(f"the experiment {experiment_id} was deleted from the store in the meantime; restore it.")
-        return str(found[0][0])
 
     def _write(self, rows: RowsByStatement, run_id: str = "") -> None:
         """Execute each statement for its rows, all in a transaction, unless the named run was deleted."""

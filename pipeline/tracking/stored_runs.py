@@ -16,7 +16,7 @@ from typing import Any
 
 from bakeoff.pipeline.errors import UserError, first_line
 from bakeoff.pipeline.tracking.history import FINISHED, find_finished_runs
-from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors, locate_artifacts, read_histories
+from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors, read_histories
 from bakeoff.pipeline.tracking.run_content import artifact_folder, fetch_folder, read_artifact
 from bakeoff.pipeline.tracking.store import Store, load_runs, search_runs, tidy_name, write_condition
 
@@ -76,7 +76,7 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
         The artifacts of the experiment cannot be written, for example because the disk is full.
     """
     try:
-        address = f"{_locate_artifacts(store)}/{FOLDER}"
+        address = f"{store.writer.find_location(store.experiment_id)}/{FOLDER}"
         with artifact_folder(store, address, partial(_send_records, store)) as folder:
             (folder / f"{record.name}.json").write_text(json.dumps(asdict(record)))
         store.writer.tag_experiment(store.experiment_id, LAST_SWEEP_TAG, record.name)
@@ -117,7 +117,8 @@ def find_earlier_runs(store: Store, record: SweepRecord, started: Iterable[Any])
 def _load_record(store: Store, name: str) -> SweepRecord | None:
     """Return a list of jobs, or None if there is none or the file was written by another program."""
     try:
-        stored: dict[str, Any] = json.loads(read_artifact(store, f"{_locate_artifacts(store)}/{FOLDER}/{name}.json"))
+        address = f"{store.writer.find_location(store.experiment_id)}/{FOLDER}/{name}.json"
+        stored: dict[str, Any] = json.loads(read_artifact(store, address))
         jobs: Sequence[dict[str, str]] = stored["jobs"]
         return SweepRecord(name, tuple(RecordedJob(**job) for job in jobs), float(stored["started"]))
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -128,12 +129,9 @@ def _send_records(store: Store, folder: str) -> None:
     """Send lists of jobs to the artifacts of the experiment on a server."""
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
-    artifacts = get_artifact_repository(_locate_artifacts(store), tracking_uri=store.uri)
+    address = store.writer.find_location(store.experiment_id)
+    artifacts = get_artifact_repository(address, tracking_uri=store.uri)
     store.calls.call(artifacts.log_artifacts, folder, FOLDER)
-
-
-def _locate_artifacts(store: Store) -> str:
-    return store.calls.call(locate_artifacts, store.client, store.experiment_id)
 
 
 NAME_PARAMS = ("learner", "dataset")

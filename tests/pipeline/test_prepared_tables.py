@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -117,9 +116,3 @@ def test_tables_are_dropped_where_there_are_too_many_cells(monkeypatch: pytest.M
     for n_rows in (2, 3, 2, 4, 2, 3, 4, 7, 7):
         prepare(tables, steps, n_rows)
     assert steps.called == [2, 3, 4, 2, 3, 4, 7, 7]
-
-
-def test_another_process_starts_without_tables() -> None:
-    tables = PreparedTables()
-    prepare(tables, Steps(), 1)
-    assert pickle.dumps(tables) == pickle.dumps(PreparedTables())
