@@ -247,7 +247,7 @@ THREADS_FOLDER = Path("/proc/self/task")
 COPIED_THREADS = frozenset({"jemalloc_bg_thd", ARROW_THREADS})
 """Threads that Arrow, which pandas loads, restarts after a fork; the first is that of its memory allocator."""
 ENDING_SECONDS = 0.005
-MAX_ENDING_CHECKS = 20
+MAX_ENDING_CHECKS = 4
 HELD_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
