@@ -188,8 +188,9 @@ class Perceptron(LinearClassifier):
         signs = label_one_against_rest(codes, len(self.classes_))  # (k, n)
         rates = self._learning_rates(signs, weight)  # (k, n)
         planes = self._initial_planes(len(signs), X.shape[1])  # (k, d + 1)
-        ones = np.full(len(X), float(self.fit_intercept))
-        rows = np.column_stack([X, ones])  # (n, d + 1)
+        # Row by row, whatever the layout of X: blocks of rows are taken in each pass.
+        rows = np.full((X.shape[0], X.shape[1] + 1), float(self.fit_intercept))
+        rows[:, :-1] = X
         unit = _choose_unit(rows)
         if unit != 1.0:
             rows = rows / unit

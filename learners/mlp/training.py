@@ -123,6 +123,7 @@ def train_network(
     ------
     DivergedError
     """
+    X = np.ascontiguousarray(X)  # batches of rows are taken from it
     losses: list[float] = []
     scores: list[float] = []
     order = np.arange(X.shape[0])
