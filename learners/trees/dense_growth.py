@@ -73,6 +73,23 @@ class OpenNodes(NamedTuple):
         return cls(size, stats.sums[nodes].T, stats.gain_unit.take(nodes), order, start, node, rows_up_to)
 
 
+class Children(NamedTuple):
+    """All q nodes of a level: the left children of all nodes above, then the right ones.
+
+    Attributes
+    ----------
+    number, branch, size : ndarray of shape (q,), int
+        The number of each node in the tree, the branch that leads to it, and its number of rows.
+    rows : ndarray of shape (n,), int
+        The rows, node after node.
+    """
+
+    number: np.ndarray
+    branch: np.ndarray
+    size: np.ndarray
+    rows: np.ndarray
+
+
 class DenseGrower:
     """A table of n0 rows and d numeric features without missing cells, on which one tree grows.
 
@@ -100,34 +117,25 @@ class DenseGrower:
         d, n0 = self._columns.shape
         builder = TreeBuilder(np.zeros(d, dtype=np.intp), self._target)
         order = presort_columns(self._columns).astype(np.intp)  # (d, n0)
-        branch_of_row = np.zeros(n0, dtype=np.int8)
-        number = branch = np.zeros(1, dtype=np.intp)
-        rows, size = order[0], np.array([n0])
+        root = np.zeros(1, dtype=np.intp)
+        level = Children(number=root, branch=root, size=np.array([n0]), rows=order[0])
         # After the last row of a node, the right side of a cut is empty, and its gain is 0 / 0.
         with np.errstate(divide="ignore", invalid="ignore"):
             while True:
-                stats = builder.add_nodes(number, np.zeros_like(number), rows, size)
-                is_open = (size >= min_rows) & ~stats.pure
+                stats = builder.add_nodes(level.number, np.zeros_like(level.number), level.rows, level.size)
+                is_open = (level.size >= min_rows) & ~stats.pure
                 if builder.depth >= max_depth or not is_open.any():
                     break
                 if builder.depth > 0:
-                    branch_of_row.fill(-1)
-                    branch_of_row[rows] = np.where(is_open, branch, -1).repeat(size)
-                    order = group_by_branch(order, branch_of_row.take(order), 2)
+                    order = _select_rows(order, level, is_open, n0)
                 chosen = is_open.nonzero()[0]
                 nodes = OpenNodes.select(chosen, stats, order)
                 splits, left_rows = self._find_splits(nodes)
                 partition = self._partition_rows(nodes, splits, left_rows)
-                first_child = builder.add_splits(number.take(chosen), splits, partition)
-                parents = partition.n_branches.nonzero()[0]
-                if parents.size == 0:
+                first_child = builder.add_splits(level.number.take(chosen), splits, partition)
+                if not partition.n_branches.any():
                     break
-                # The left children of all nodes come first, then the right ones.
-                rows = group_by_branch(order[:1], partition.branch[None, :], 2)[0]
-                size = partition.branch_rows.take(parents, axis=1).ravel()
-                left_child = first_child.take(parents)
-                number = np.concatenate([left_child, left_child + 1])
-                branch = np.arange(2).repeat(parents.size)
+                level = _list_children(order[:1], partition, first_child)
         return builder.finish_trees(np.inf)[0]
 
     def _find_splits(self, nodes: OpenNodes) -> tuple[Splits, np.ndarray]:
@@ -189,3 +197,22 @@ class DenseGrower:
             branch_rows=np.array([left_rows, right_rows]),
             missing_branch=(right_rows >= left_rows).astype(np.intp),
         )
+
+
+def _select_rows(order: np.ndarray, level: Children, is_open: np.ndarray, n0: int) -> np.ndarray:
+    """Return the rows of open nodes (q,) in the order (d, n) of the level above, out of n0 rows: (d, k)."""
+    branch_of_row = np.full(n0, -1, dtype=np.int8)
+    branch_of_row[level.rows] = np.where(is_open, level.branch, -1).repeat(level.size)
+    return group_by_branch(order, branch_of_row.take(order), 2)
+
+
+def _list_children(order: np.ndarray, partition: Partition, first_child: np.ndarray) -> Children:
+    """Return the children of m nodes, given the order (1, n) of their rows and the numbers of first children (m,)."""
+    parents = partition.n_branches.nonzero()[0]
+    left_child = first_child.take(parents)
+    return Children(
+        number=np.concatenate([left_child, left_child + 1]),
+        branch=np.arange(2).repeat(parents.size),
+        size=partition.branch_rows.take(parents, axis=1).ravel(),
+        rows=group_by_branch(order, partition.branch[None, :], 2)[0],
+    )
