@@ -226,11 +226,21 @@ def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLim
     draws = _draw_numbers(level, limits, d)
     splits = find_best_splits(frontier, draw_features(draws, count), rules)
     pending = np.flatnonzero(splits.feature < 0)
-    if pending.size == 0:
-        return splits
-    # A node that cannot be split on the features with the lowest numbers tries the next ones with different cells.
+    if pending.size > 0:
+        _split_on_later_features(splits, pending, frontier, rules, draws[pending], count)
+    return splits
+
+
+def _split_on_later_features(
+    splits: Splits, pending: np.ndarray, frontier: Frontier, rules: SplitRules, draws: np.ndarray, count: int
+) -> None:
+    """Split nodes (k,) that have no split on their first ``count`` features, given the draws of these nodes (k, d).
+
+    A node tries the next features, in the order of its draws, in which its cells differ.
+    """
+    d = draws.shape[1]
     varies = frontier.select_nodes(pending).mark_varying_features()  # (d, k)
-    ranked = draws[pending].argsort(axis=1)  # (k, d)
+    ranked = draws.argsort(axis=1)  # (k, d)
     is_next = np.take_along_axis(varies.T, ranked, axis=1)  # (k, d)
     is_next[:, :count] = False
     while True:
@@ -238,7 +248,7 @@ def _split_on_drawn_features(frontier: Frontier, level: Level, limits: GrowthLim
         # The last features of a node may be fewer.
         width = min(count, d - int(begin.min()))
         if width == 0:
-            return splits
+            return
         now = np.flatnonzero(begin <= d - width)
         rank = begin[now, None] + np.arange(width)
         features = np.sort(np.take_along_axis(ranked[now], rank, axis=1), axis=1).T  # (width, nodes)
