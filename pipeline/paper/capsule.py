@@ -1,7 +1,8 @@
 """The capsule of a study: one zip file, whose manifest has a digest of each other file.
 
 A capsule may come from anybody. Only files with the names that `bakeoff paper` writes are read, so none can be written
-outside the folder of a verification.
+outside the folder of a verification, nor as a part of its store. All files have a limit, and the manifest is checked as
+a whole.
 """
 
 import hashlib
@@ -12,10 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import replace_file
+from bakeoff.pipeline.text.wording import cut_text
+from bakeoff.pipeline.tracking.store import FORMS
 
 CODE_FOLDER = "code"
 FORMAT = 1
@@ -27,8 +30,32 @@ DATA = "data.csv"
 SCORES = "scores.parquet"
 REQUIREMENTS = "requirements.txt"
 NEEDED = (TABLES, "methods.tex", "references.bib", STUDY, DATA, SCORES, REQUIREMENTS, "README.md")
-FILE = re.compile(r"[\w-]+\.\w+|figures/[\w-]+\.pdf|data/(?!\.)[^/\\]+|code/(\w+/)*\w+\.py")
+FOLDERS = (r"figures/[\w-]+\.pdf", r"data/(?!\.)[^/\\]+", r"code/(?:\w+/)*\w+\.py")
+FILE = re.compile("|".join([*map(re.escape, (*NEEDED, MANIFEST)), *FOLDERS]))
+"""The names of files: a fixed list, and those in three folders."""
+TABLES_OF_ROWS = (SCORES, "data/")
+"""The beginnings of the names of files whose size depends on the study."""
 MAX_BYTES = 1 << 30
+MAX_TEXT_BYTES = 1 << 24
+"""The maximum size of a file that has no rows."""
+MAX_LETTERS = 1000
+FACTS: Mapping[str, Mapping[str, Any]] = {
+    "comparison": {
+        "base": str,
+        "metrics": list | None,
+        "alpha": float | int,
+        "rope": float | int,
+        "pairs": str,
+        "marks": str,
+        "choice": str,
+        "until": str,
+        "repeats": int,
+    },
+    "style": {"decimals": int | None, "percent": bool, "std": bool},
+    "environment": {"versions": str, "blas": str, "threads": str},
+}
+"""What the manifest has besides digests, with the types in JSON: the keys that determine the numbers of a comparison of
+the same runs, the style of its tables, and the tags of a run that may explain other scores."""
 DATE = (1980, 1, 1, 0, 0, 0)
 """The date of each file, so that equal studies have equal capsules."""
 
@@ -71,10 +98,11 @@ def reject_damage(path: Path) -> Iterator[None]:
         yield
     except UserError:
         raise
-    except FileNotFoundError as error:
-        raise UserError(f"there is no file {path}.") from error
     except Exception as error:  # a damaged archive raises errors of many kinds
-        raise UserError(f"{path} is damaged or not a capsule of `bakeoff paper`: {error!r}.") from error
+        reason = cut_text(repr(error), MAX_LETTERS)
+        raise UserError(
+            f"{path} is damaged or not a capsule of `bakeoff paper`: {reason}; ask its authors for the file."
+        ) from error
 
 
 def read_capsule(path: Path) -> tuple[Files, dict[str, Any]]:
@@ -83,23 +111,44 @@ def read_capsule(path: Path) -> tuple[Files, dict[str, Any]]:
     Raises
     ------
     UserError
-        It is not a capsule or has another version, or a file is missing, has another digest or belongs to no capsule.
+        It is not a capsule or has another version, a fact is missing or has another type, or a file is missing, has
+        another digest, is too large or belongs to no capsule.
     """
+    if not path.is_file():
+        raise UserError(f"{path} is not a file (looked in {Path.cwd()}); give a capsule, which `bakeoff paper` writes.")
     with reject_damage(path), ZipFile(path) as archive:
         _require_harmless(archive.infolist())
-        files = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+        files = {entry.filename: _read_entry(archive, entry) for entry in archive.infolist()}
         manifest = json.loads(files.pop(MANIFEST))
         version = manifest["format"]
+        if version != FORMAT:
+            raise UserError(
+                f"{path} has format {cut_text(str(version), MAX_LETTERS)}, and this version of bakeoff reads format "
+                f"{FORMAT}; install the packages of its {REQUIREMENTS}."
+            )
         digests = dict(manifest["files"])
-    if version != FORMAT:
-        raise UserError(
-            f"{path} has format {version}, and this version of bakeoff reads format {FORMAT}; install the packages of "
-            f"its {REQUIREMENTS}."
-        )
+        for place, kinds in FACTS.items():
+            _require_facts(place, manifest[place], kinds)
     for name in dict.fromkeys([*NEEDED, *digests, *files]):
         if name not in files or compute_digest(files[name]) != digests.get(name):
             raise UserError(f"{name} is missing, or is not the file of which {MANIFEST} of {path} has the digest.")
     return files, manifest
+
+
+def _read_entry(archive: ZipFile, entry: ZipInfo) -> bytes:
+    with archive.open(entry) as stream:
+        # Without a size, what the entry really holds is decompressed before it is compared with the declared size.
+        return stream.read(max(entry.file_size, 1))
+
+
+def _require_facts(place: str, given: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
+    """Reject a part of the manifest with other keys, types or forms than `write_capsule` was given."""
+    if {*given} != {*kinds}:
+        raise ValueError(f"{place} in {MANIFEST} must have the keys {', '.join(kinds)}")
+    for key, value in given.items():
+        form = FORMS["tag"].get(key, rf"(?s:.{{,{MAX_LETTERS}}})")
+        if not isinstance(value, kinds[key]) or (isinstance(value, str) and not re.fullmatch(form, value)):
+            raise ValueError(f"{place}.{key}={value!r} in {MANIFEST} is not what `bakeoff paper` writes")
 
 
 def _require_harmless(entries: list[ZipInfo]) -> None:
@@ -107,8 +156,11 @@ def _require_harmless(entries: list[ZipInfo]) -> None:
     names = [entry.filename for entry in entries]
     for name, entry in zip(names, entries, strict=True):
         is_link = stat.S_ISLNK(entry.external_attr >> 16)
-        if is_link or not FILE.fullmatch(name):
+        is_compressed_as_written = entry.compress_type in (ZIP_STORED, ZIP_DEFLATED)
+        if is_link or not FILE.fullmatch(name) or not is_compressed_as_written:
             raise UserError(f"{name!r} is {'a link' if is_link else 'not a file of a capsule'}; nothing was written.")
+        if entry.file_size > MAX_TEXT_BYTES and not name.startswith(TABLES_OF_ROWS):
+            raise UserError(f"{name} has {entry.file_size:,} bytes, of at most {MAX_TEXT_BYTES:,} bytes.")
     if len(set(names)) < len(names):
         raise UserError("a file is in the archive twice; nothing was written.")
     n_bytes = sum(entry.file_size for entry in entries)

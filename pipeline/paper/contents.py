@@ -33,10 +33,6 @@ from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_config import list_files, restore_config
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
-SETTING_KEYS = ("base", "metrics", "alpha", "rope", "pairs", "marks", "choice", "until", "repeats")
-"""Keys that determine the numbers of a comparison of the same runs."""
-ENVIRONMENT_TAGS = ("versions", "blas", "threads")
-"""The tags of a run that may explain other scores."""
 README = """\
 # {question}
 
@@ -101,9 +97,9 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
 def _list_facts(request: PaperRequest, style: TableStyle, newest: StoredRun) -> dict[str, Any]:
     """Return what the manifest has besides digests: what decides the tables, and where the newest run was made."""
     return {
-        "comparison": {key: getattr(request, key) for key in SETTING_KEYS},
+        "comparison": {key: getattr(request, key) for key in capsule.FACTS["comparison"]},
         "style": asdict(style),
-        "environment": {tag: newest.tags[tag] for tag in ENVIRONMENT_TAGS},
+        "environment": {tag: newest.tags[tag] for tag in capsule.FACTS["environment"]},
     }
 
 

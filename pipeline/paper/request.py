@@ -68,5 +68,9 @@ class VerifyRequest:
     def __post_init__(self) -> None:
         if self.n is not None and self.n < 1:
             raise UserError(f"n={self.n} must be a positive number of jobs.")
+        if self.n is None and self.seed is not None:
+            raise UserError(f"seed={self.seed} has no effect if all jobs run; add n=, the number of jobs to draw.")
+        if self.workers < 1:
+            raise UserError(f"workers={self.workers} must be a positive number of processes.")
         if not 0 <= self.tolerance < float("inf"):
             raise UserError(f"tolerance={self.tolerance:g} must be a number of at least 0.")

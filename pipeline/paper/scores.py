@@ -44,6 +44,12 @@ def read_scores(store: Store, runs: Mapping[int, StoredRun]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*KEYS, "score"]).astype({"job": int, "fold": int, "score": float})
 
 
+def settle_types(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of the scores of a capsule with settled types; a job without scores has the fold -1."""
+    typed = table.astype({"job": int, "reason": str, "metric": str, "score": float})
+    return typed.assign(fold=typed["fold"].fillna(-1).astype(int))
+
+
 def compare_scores(stored: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     """Return each score of two tables with the absolute difference, which is infinite for a score that one lacks.
 
@@ -52,8 +58,7 @@ def compare_scores(stored: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     stored, now : DataFrame
         The results of `read_scores`.
     """
-    typed = stored[[*KEYS, "score"]].astype({"fold": int})
-    both = typed.merge(now, on=KEYS, how="outer", suffixes=("", "_now"), indicator="side")
+    both = stored[[*KEYS, "score"]].merge(now, on=KEYS, how="outer", suffixes=("", "_now"), indicator="side")
     first, second = both["score"], both["score_now"]
     # An undefined score equals another one.
     is_same = (first == second) | (first.isna() & second.isna() & (both["side"] == "both"))

@@ -5,6 +5,7 @@ composed, and on the defaults of a version.
 """
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +13,14 @@ from typing import Any
 
 from bakeoff.pipeline.comparison.run_facts import RunFacts, read_overrides
 from bakeoff.pipeline.config.compose_job import compose_job
+from bakeoff.pipeline.config.engine import Schema
 from bakeoff.pipeline.config.options import GROUPS, load_yaml
 from bakeoff.pipeline.config.settle import settle_config, to_yaml
 from bakeoff.pipeline.config.targets import TARGET_KEY
 from bakeoff.pipeline.config.words import Invocation, split_sweep_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paper.tables import hide_folders
+from bakeoff.pipeline.sweep.compose import require_few_jobs
 from bakeoff.pipeline.sweep.jobs import INVALID, Job
 from bakeoff.pipeline.tracking.stored_config import move_data, rename_files
 from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG
@@ -30,6 +33,9 @@ PLACES = {"url": "${oc.env:BAKEOFF_DATABASE}", "data_home": None}
 DATA_FOLDER = Path("data")
 WORDS = "words"
 JOBS_PREFIX = "jobs="
+LIMIT_PREFIX = "max_jobs="
+JOB_MARK = "\n- "
+"""The beginning of each job in the text of a study."""
 OWN_PREFIXES = ("tracking", "trust")
 """The beginnings of the words of jobs that a study leaves open."""
 REFUSED = "refused"
@@ -85,7 +91,19 @@ def _name_part(named: dict[str, Any], option: str, value: Any) -> str:
     return next(name for name in names if json.dumps(named.setdefault(name, value), default=str) == text)
 
 
-def read_study_words(words: Sequence[str], folder: Path | None = None, place: str = "") -> tuple[list[str], list[Job]]:
+def read_study(text: str, words: Sequence[str] = ()) -> Any:
+    """Return the content of a study; reject one with more jobs than the words of its sweep allow."""
+    has_limit = any(word.startswith(LIMIT_PREFIX) for word in words)
+    most = sys.maxsize if has_limit else Schema.max_jobs
+    require_few_jobs(text.count(JOB_MARK), "the lines of the study", most)  # parsing them takes long
+    study = load_yaml(text, "the study")
+    require_few_jobs(len(study["jobs"]), "the entries of the study", most)
+    return study
+
+
+def read_study_words(
+    words: Sequence[str], folder: Path | None = None, place: str = "", study: Any = None
+) -> tuple[list[str], list[Job]]:
     """Return the words of a sweep, and the jobs of the study that the word ``jobs=FILE`` among them names.
 
     Jobs that were refused are invalid, with their reasons.
@@ -98,6 +116,8 @@ def read_study_words(words: Sequence[str], folder: Path | None = None, place: st
         The folder of the files of datasets; by default the folder `DATA_FOLDER` beside the file.
     place : str
         This folder in the words of the user, for messages.
+    study : object, optional
+        The content of the file if it was read.
 
     Raises
     ------
@@ -110,10 +130,8 @@ def read_study_words(words: Sequence[str], folder: Path | None = None, place: st
     foreign = [word for word in others if not word.startswith(OWN_PREFIXES)]
     if foreign:
         raise UserError(f"{foreign[0]} has no effect on the jobs of {file}, which have all of their settings.")
-    try:
-        content = load_yaml(file.read_text(encoding="utf-8"), "the study")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"jobs={file} cannot be read: {error}.") from error
+    if study is None and not file.is_file():
+        raise UserError(f"jobs={file} cannot be read: it is not a file (looked in {Path.cwd()}); give study.yaml.")
     own = compose_job(others).spec
     folder = folder or file.parent / DATA_FOLDER
 
@@ -123,8 +141,9 @@ def read_study_words(words: Sequence[str], folder: Path | None = None, place: st
         return settle_config({**spec, **changed})
 
     try:
+        content = study or read_study(file.read_text(encoding="utf-8"), sweep_words)
         jobs = _read_jobs(content, file.stem, settle)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OSError, UnicodeDecodeError) as error:
         raise UserError(f"this is not a study written by `bakeoff paper`: {error!r}.") from error
     return [f"hydra.sweep.dir=outputs/sweeps/{file.stem}", *sweep_words], jobs
 

@@ -4,15 +4,16 @@ The files of the capsule are written into a new folder, with a store, in which a
 continues. No other store is used, because the runs of the study would then verify themselves.
 """
 
-import io
 import math
 import secrets
-import shutil
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import chdir
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pandas as pd
 
@@ -23,10 +24,14 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.identity.user_modules import UserModuleFinder
 from bakeoff.pipeline.paper import capsule, scores
+from bakeoff.pipeline.paper.folder import open_folder
 from bakeoff.pipeline.paper.request import VerifyRequest
-from bakeoff.pipeline.paper.study import DATA_FOLDER, read_study_words
+from bakeoff.pipeline.paper.study import REFUSED as NOT_RUN
+from bakeoff.pipeline.paper.study import read_study, read_study_words
 from bakeoff.pipeline.paper.tables import TableStyle, write_tables
 from bakeoff.pipeline.replay.differences import find_changes
+from bakeoff.pipeline.stages.dataset.files import read_file
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, Job, JobOutcome
 from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep
 from bakeoff.pipeline.text.wording import count_nouns, quote_text
@@ -35,13 +40,13 @@ from bakeoff.pipeline.tracking.store import open_store
 from bakeoff.pipeline.tracking.stored_runs import read_stored_runs
 
 EXPERIMENT = "verification"
-STORE = "mlflow.db"
 SEED_BITS = 32
 MAX_ERROR = 0.05
 """The probability with which a statement on the jobs that were not drawn may be wrong."""
 VERIFIED, DIFFERENT, NOT_CHECKED = range(3)
 """Exit codes."""
 CHANGED = "different"
+NOT_WRITTEN = "not written"
 
 Announce = Callable[[str], None]
 """Receives sentences before the first fit."""
@@ -63,40 +68,41 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
         The capsule cannot be checked: it was changed, needs trust, or its data are missing.
     """
     files, facts = capsule.read_capsule(request.capsule)
-    folder = Path(f"{request.capsule.name.partition('.')[0]}.verification").resolve()
+    folder = Path.cwd() / f"{request.capsule.name.partition('.')[0]}.verification"
     with capsule.reject_damage(request.capsule):
-        repeated = SelectionRequest(
-            sweep=Path(capsule.STUDY).stem,
-            tracking__uri=str(folder / STORE),
-            tracking__experiment=EXPERIMENT,
-            **facts["comparison"],
-        )
+        comparison = SelectionRequest(sweep=Path(capsule.STUDY).stem, **facts["comparison"])
         style = TableStyle(**facts["style"])
-        environment = dict(facts["environment"])
-        stored = pd.read_parquet(io.BytesIO(files[capsule.SCORES]))
-        data = pd.read_csv(io.BytesIO(files[capsule.DATA]), dtype=str)
+        tables_of_study = files[capsule.TABLES].decode()
+        data = _read_table(files, capsule.DATA)
         digests = {*zip(data["dataset"], data["digest"], strict=True)}
+        stored = scores.settle_types(_read_table(files, capsule.SCORES))
+        study = read_study(files[capsule.STUDY].decode())
+        if {*stored["job"]} != {*range(len(study["jobs"]))}:
+            raise ValueError(f"{capsule.SCORES} has other jobs than {capsule.STUDY}")
+        _require_effect(request, folder, study)
     _require_trust(files, request.trust)
-    _write_files(files, folder)
-    ended, n_jobs = _run_jobs(request, folder, digests, environment, announce)
+    store = open_folder(folder, capsule.compute_digest(request.capsule.read_bytes()), files)
+    repeated = replace(comparison, tracking__uri=str(store), tracking__experiment=EXPERIMENT)
+    ended, n_jobs = _run_jobs(request, store, study, digests, facts["environment"], announce)
     compared, sentences = _compare_jobs(stored, ended, repeated)
     tables = "not written, because not all jobs ran"
     if len(ended) == n_jobs and REFUSED not in [outcome.kind for outcome in ended]:
-        changed = _list_changed_lines(files[capsule.TABLES].decode(), repeated, style)
-        sentences += changed[:1]
-        tables = CHANGED if changed else "identical"
+        tables, lines = _compare_tables(tables_of_study, repeated, style)
+        sentences += lines[:1]
     status, verdict = _judge(compared, ended, tables, n_jobs, request.tolerance)
     return status, [*sentences, *verdict]
 
 
 def _run_jobs(
     request: VerifyRequest,
-    folder: Path,
+    store: Path,
+    study: Any,
     digests: Set[tuple[str, str]],
     environment: Mapping[str, str],
     announce: Announce,
 ) -> tuple[list[JobOutcome], int]:
-    """Run the drawn jobs of the study in a folder, and return their outcomes and the number of all jobs."""
+    """Run the drawn jobs of the study beside a store, and return their outcomes and the number of all jobs."""
+    folder = store.parents[1]
     data_folder = request.data and request.data.resolve()
     place = f"data={request.data}" if data_folder else "data=FOLDER is needed: the capsule"
     words = [
@@ -104,14 +110,15 @@ def _run_jobs(
         "on_invalid=skip",
         f"workers={request.workers}",
         f"trust=[{','.join(request.trust)}]",
-        f"tracking.uri={quote_text(str(folder / STORE))}",
+        f"tracking.uri={quote_text(str(store))}",
         f"tracking.experiment={EXPERIMENT}",
         "tracking.models=false",
     ]
+    (folder / capsule.CODE_FOLDER).mkdir(exist_ok=True)
     # Trusted code is found in the current folder, also by workers.
     with chdir(folder / capsule.CODE_FOLDER):
         UserModuleFinder(str(folder / capsule.CODE_FOLDER)).install()
-        sweep_words, jobs = read_study_words(words, data_folder, place)
+        sweep_words, jobs = read_study_words(words, data_folder, place, study)
         runnable = [job for job in jobs if job.spec]
         _require_same_data(runnable, digests)
         now = provenance.list_tags()
@@ -134,15 +141,27 @@ def _require_trust(files: capsule.Files, trust: Sequence[str]) -> None:
         )
 
 
-def _write_files(files: capsule.Files, folder: Path) -> None:
-    """Write the files of a capsule, and remove the data and the code of an earlier one."""
-    for part in (DATA_FOLDER, capsule.CODE_FOLDER):
-        shutil.rmtree(folder / part, ignore_errors=True)
-        (folder / part).mkdir(parents=True)
-    for name, content in files.items():
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+def _require_effect(request: VerifyRequest, folder: Path, study: Any) -> None:
+    """Reject keys that a capsule cannot use."""
+    n_jobs = sum(NOT_RUN not in line for line in study["jobs"])
+    if not 1 <= (request.n or 1) <= n_jobs:
+        raise UserError(f"n={request.n} must be at most the number of jobs, {n_jobs}; leave n= out to run all.")
+    if request.data is None:
+        return
+    if not any("path" in node for node in study["options"]["dataset"].values()):
+        raise UserError(f"data={request.data} has no effect, because no dataset of the study is a file; leave it out.")
+    if not request.data.is_dir():
+        raise UserError(f"data={request.data} is not a folder; give the one with the files of the datasets.")
+    if folder in (request.data.absolute(), *request.data.resolve().parents):
+        raise UserError(f"data={request.data} is in the folder that `verify` writes; move the files elsewhere.")
+
+
+def _read_table(files: capsule.Files, name: str) -> pd.DataFrame:
+    """Return a table of a capsule, within the limits for all tables."""
+    with TemporaryDirectory(prefix="bakeoff-") as folder:
+        file = Path(folder, name)
+        file.write_bytes(files[name])
+        return read_file(file, FileLayout()).frame
 
 
 def _require_same_data(jobs: Sequence[Job], digests: Set[tuple[str, str]]) -> None:
@@ -159,7 +178,7 @@ def _require_same_data(jobs: Sequence[Job], digests: Set[tuple[str, str]]) -> No
 
 def _draw_jobs(jobs: Sequence[Job], request: VerifyRequest, announce: Announce) -> Sequence[Job]:
     """Return the jobs to run: all, or n of them drawn at random."""
-    if request.n is None or request.n >= len(jobs):
+    if request.n in (None, len(jobs)):
         return jobs
     # The authors must not be able to know which jobs are drawn.
     seed = secrets.randbits(SEED_BITS) if request.seed is None else request.seed
@@ -190,14 +209,15 @@ def _compare_jobs(
     return compared, [*scores.list_differences(differing, names), *sentences]
 
 
-def _list_changed_lines(tables: str, repeated: SelectionRequest, style: TableStyle) -> list[str]:
-    """Return how the tables of the repeated jobs differ from those of the capsule, line by line."""
+def _compare_tables(tables: str, repeated: SelectionRequest, style: TableStyle) -> tuple[str, list[str]]:
+    """Return whether the tables of the repeated jobs are those of the capsule, and each line that differs."""
     try:
         now = write_tables(make_comparison(repeated).comparison, style)
     except UserError as error:
-        return [f"the tables cannot be written: {error}"]
+        return NOT_WRITTEN, [f"{capsule.TABLES} cannot be written: {error}"]
     pairs = zip_longest(tables.splitlines(), now.splitlines())
-    return [f"{capsule.TABLES}: {old!r} in the capsule, {new!r} here" for old, new in pairs if old != new]
+    lines = [f"{capsule.TABLES}: {old!r} in the capsule, {new!r} here" for old, new in pairs if old != new]
+    return CHANGED if lines else "identical", lines
 
 
 def _judge(compared: pd.DataFrame, ended: Sequence[JobOutcome], tables: str, n_jobs: int, tolerance: float) -> Report:
@@ -209,7 +229,7 @@ def _judge(compared: pd.DataFrame, ended: Sequence[JobOutcome], tables: str, n_j
         The result of `compare_scores`.
     ended : sequence of JobOutcome
     tables : str
-        `CHANGED`, ``identical``, or why they were not compared.
+        `CHANGED`, `NOT_WRITTEN`, ``identical``, or why they were not compared.
     n_jobs : int
         The number of jobs from which those that ran were drawn.
     tolerance : float
@@ -222,7 +242,10 @@ def _judge(compared: pd.DataFrame, ended: Sequence[JobOutcome], tables: str, n_j
     if n < n_jobs and not unequal:
         most = math.ceil(100 * (1 - MAX_ERROR ** (1 / n)))
         proof = [f"with {1 - MAX_ERROR:.0%} confidence, at most {most} % of all {n_jobs} jobs differ"]
-    verdict = f"{n - len(unequal):,} of {n:,} jobs, {scores.count_scores(compared)}; the tables are {tables}"
+    n_earlier = sum(outcome.kind == SKIPPED for outcome in ended)
+    ran = f"{count_nouns(n - len(refused) - n_earlier, 'job')} ran now"
+    ran += f" and {n_earlier} in an earlier call of yours" * (n_earlier > 0)
+    verdict = f"{n - len(unequal):,} of {n:,} jobs, {scores.count_scores(compared)}; the tables are {tables}; {ran}"
     if wrong - refused or tables == CHANGED:
         return DIFFERENT, [*proof, verdict]
-    return NOT_CHECKED if wrong else VERIFIED, [*proof, verdict]
+    return NOT_CHECKED if wrong or tables == NOT_WRITTEN else VERIFIED, [*proof, verdict]
