@@ -41,6 +41,8 @@ COMMAND_KEYS = (
 PARQUET = ".parquet"
 MAX_REPEATS = 10
 """The default of the largest number of repeats."""
+MAX_LOOKS = 100
+"""The maximum of this number, for so many looks are simulated in seconds."""
 SUFFIX = "-comparisons"
 """The end of the name of the experiment with the reports on the runs of another."""
 KIND_TAG = "kind"
@@ -105,8 +107,10 @@ class SelectionRequest(ExperimentRequest):
             raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
         if not 0 <= self.rope < 1:
             raise UserError(f"rope={self.rope:g} must be at least 0 and below 1, such as 0.01.")
-        if self.repeats < 2:
-            raise UserError(f"repeats={self.repeats} must be at least 2, such as {MAX_REPEATS}.")
+        if not 2 <= self.repeats <= MAX_LOOKS:
+            raise UserError(
+                f"repeats={self.repeats} must be at least 2 and at most {MAX_LOOKS}, such as {MAX_REPEATS}."
+            )
         if not self.is_until_sure and self.repeats != MAX_REPEATS:
             raise UserError(f"repeats={self.repeats} is the largest number of repeats with until=sure; add until=sure.")
         if self.is_until_sure and self.marks == "uncorrected":

@@ -6,7 +6,9 @@ paired between learners are rejected, because the tests on a dataset compare lea
 """
 
 import math
+import re
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,9 @@ from bakeoff.pipeline.comparison.compare_runs import ScoredCells, compare_cells
 from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, ComparedMetric, Comparison, Configuration
 from bakeoff.pipeline.comparison.request import PARQUET, CompareRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.stages.dataset.content import read_content
+from bakeoff.pipeline.stages.dataset.files import read_file, require_file
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.scoring.entries import is_bounded, is_greater_better
 from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION
 from bakeoff.pipeline.text.wording import count_nouns, join_words, name_first
@@ -26,27 +31,33 @@ SCORE = "score"
 REQUIRED = ("dataset", "learner", SCORE)
 FOLDS = ("repeat", "fold")
 SIZES = ("n_train", "n_test")
+DATASET_CURE = re.compile(r"; [^;]*dataset\..*", re.DOTALL)
+"""The end of a message with a key of a dataset, which a table of scores does not have."""
 ROW = "row"
 """A column with the number of each row, for messages."""
 MAX_ASSUMED_FOLDS = 20
 """The largest number of folds in a repeat that is assumed to be that of k folds."""
 
 
-def read_scores(file: Path) -> pd.DataFrame:
-    """Read a file with scores: Parquet by its extension, otherwise CSV with commas and decimal points.
+def read_table(file: Path) -> pd.DataFrame:
+    """Read a table of others: Parquet by its extension, otherwise CSV with commas and decimal points.
 
     Raises
     ------
     UserError
-        The file cannot be read.
+        The file cannot be read, or its cells are larger than those of a table would be.
     """
     try:
         if file.suffix == PARQUET:
-            return pd.read_parquet(file)
+            return read_file(file, FileLayout()).frame
+        require_file(file)
+        text = BytesIO(read_content(file, FileLayout()))
         # Numbers are parsed later, so that a text among them is rejected with its row.
-        return pd.read_csv(file, dtype=str, skipinitialspace=True, na_values="?")
-    except (OSError, ValueError) as error:
-        raise UserError(f"{file} cannot be read as CSV or Parquet: {error}") from error
+        return pd.read_csv(text, dtype=str, skipinitialspace=True, na_values="?")
+    except (UserError, OSError, ValueError) as error:
+        reason = str(error).replace(f"dataset.path={str(file)!r}", "it")
+        reason = DATASET_CURE.sub("; save it as CSV in UTF-8.", reason)
+        raise UserError(f"{file.name} cannot be read as CSV or Parquet: {reason}") from error
 
 
 def compare_scores(given: pd.DataFrame, name: str, request: CompareRequest, command: str = "") -> Comparison:

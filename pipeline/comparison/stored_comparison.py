@@ -18,7 +18,7 @@ from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.reports import make_report, render_csv, render_json, render_page, write_picture_files
 from bakeoff.pipeline.comparison.request import FORMATS, KIND_TAG, SUFFIX, CompareRequest, SelectionRequest
-from bakeoff.pipeline.comparison.scores_table import compare_scores, read_scores
+from bakeoff.pipeline.comparison.scores_table import compare_scores, read_table
 from bakeoff.pipeline.comparison.seal import check_seal
 from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.errors import StoreError, UserError
@@ -153,7 +153,7 @@ def make_comparison(request: SelectionRequest, command: str = "", frame: pd.Data
     command = command or request.write_command()
     if isinstance(request, CompareRequest) and request.table is not None:
         file = request.table
-        scores, name = (read_scores(file), file.name) if frame is None else (frame, "the table")
+        scores, name = (read_table(file), file.name) if frame is None else (frame, "the table")
         return MadeComparison(compare_scores(scores, name, request, command))
     request.require_one_selection()
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)

@@ -265,6 +265,7 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
     by_key = {argument.word: argument for argument in arguments if argument.has_key}
     values: dict[str, Any] = {}
     placed: list[str] = []
+    given: set[str] = set()
     for word in words:
         key, sign, text = word.partition("=")
         # A path such as ./a=b.csv is no pair of key and value.
@@ -274,6 +275,9 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
         argument = by_key.get(key) or by_key.get(ANY_KEY)
         if argument is None:
             raise UserError(f"{key} is not a key. {did_you_mean(key, by_key)}")
+        if key in given:
+            raise UserError(f"{key}= is given twice, the second time as {word}; give it once.")
+        given.add(key)
         if argument.part:
             values.setdefault(argument.name, {})[key] = argument.read(text)
         else:

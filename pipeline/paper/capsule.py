@@ -147,8 +147,10 @@ def _require_facts(place: str, given: Mapping[str, Any], kinds: Mapping[str, Any
         raise ValueError(f"{place} in {MANIFEST} must have the keys {', '.join(kinds)}")
     for key, value in given.items():
         form = FORMS["tag"].get(key, rf"(?s:.{{,{MAX_LETTERS}}})")
-        if not isinstance(value, kinds[key]) or (isinstance(value, str) and not re.fullmatch(form, value)):
-            raise ValueError(f"{place}.{key}={value!r} in {MANIFEST} is not what `bakeoff paper` writes")
+        text = ",".join(value) if isinstance(value, list) else str(value)
+        if not isinstance(value, kinds[key]) or not re.fullmatch(form, text):
+            shown = cut_text(repr(value), MAX_LETTERS)
+            raise UserError(f"{place}.{key}={shown} in {MANIFEST} is not what `bakeoff paper` writes; ask its authors.")
 
 
 def _require_harmless(entries: list[ZipInfo]) -> None:

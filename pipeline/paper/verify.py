@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.comparison.request import SelectionRequest
+from bakeoff.pipeline.comparison.scores_table import read_table
 from bakeoff.pipeline.comparison.stored_comparison import make_comparison
 from bakeoff.pipeline.config.engine import SHIPPED_FILES
 from bakeoff.pipeline.errors import UserError
@@ -30,8 +31,6 @@ from bakeoff.pipeline.paper.study import REFUSED as NOT_RUN
 from bakeoff.pipeline.paper.study import read_study, read_study_words
 from bakeoff.pipeline.paper.tables import TableStyle, write_tables
 from bakeoff.pipeline.replay.differences import find_changes
-from bakeoff.pipeline.stages.dataset.files import read_file
-from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, Job, JobOutcome
 from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep
 from bakeoff.pipeline.text.wording import count_nouns, quote_text
@@ -161,7 +160,7 @@ def _read_table(files: capsule.Files, name: str) -> pd.DataFrame:
     with TemporaryDirectory(prefix="bakeoff-") as folder:
         file = Path(folder, name)
         file.write_bytes(files[name])
-        return read_file(file, FileLayout()).frame
+        return read_table(file)
 
 
 def _require_same_data(jobs: Sequence[Job], digests: Set[tuple[str, str]]) -> None:

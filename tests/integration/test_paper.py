@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import io
 import json
+import os
+import shutil
 import socket
+import sqlite3
 import stat
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from command import Answer, Bakeoff, command_in
+from pyarrow import parquet
 from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.paper import capsule
@@ -37,6 +46,7 @@ STUDY = (
     "evaluation.folds=3", "trust=[mine]", "hydra.sweep.dir=outputs/sweeps/s",
 )  # fmt: skip
 PAPER = ("paper", "sweep=s", "trust=[mine]", "data=true")
+ABSENT = object()
 FILES = {"my.csv": ROWS, "mine.py": CODE, "conf/learner/own.yaml": OWN_LEARNER, "conf/dataset/table.yaml": OWN_DATA}
 
 
@@ -84,13 +94,14 @@ def test_a_study_is_verified_to_the_bit_in_an_empty_folder_and_a_second_verifica
     study: Path, tmp_path: Path, start: Start
 ) -> None:
     (tmp_path / study.name).write_bytes(study.read_bytes())
-    for n_to_run in ("6 to run", "1 to run, 5 already done"):  # the job that fails runs each time
+    runs = {"6 to run": "6 jobs ran now", "1 to run, 5 already done": "1 job ran now and 5 in an earlier call of yours"}
+    for n_to_run, ran in runs.items():  # the job that fails runs each time
         process = start(tmp_path, ["verify", study.name, "trust=[mine]", "workers=2"])
         output = (tmp_path / OUTPUT).read_text() if process.wait(120) == 0 else ""
         assert f"6 jobs: {n_to_run}" in output
         assert output.splitlines()[-2:] == [
             "1 job without scores, as in the study",
-            "6 of 6 jobs, 120 of 120 scores equal to the last bit; the tables are identical",
+            f"6 of 6 jobs, 120 of 120 scores equal to the last bit; the tables are identical; {ran}",
         ]
 
 
@@ -164,6 +175,28 @@ def test_a_changed_digit_is_found_where_the_manifest_fits(
     assert sentence in answer.out + answer.err
 
 
+def write_manifest(study: Path, folder: Path, edit: Callable[[dict[str, Any]], object]) -> Path:
+    """Write a capsule whose manifest is edited."""
+    path = folder / study.name
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in read(study).items():
+            text = json.dumps(edit(json.loads(content))) if name == capsule.MANIFEST else content
+            archive.writestr(name, text)
+    return path
+
+
+def without(manifest: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in manifest.items() if name != key}
+
+
+def set_fact(manifest: dict[str, Any], place: str, key: str | None, value: object) -> dict[str, Any]:
+    """Return a manifest with another part, or another fact in a part; `ABSENT` removes the fact."""
+    if key is None:
+        return {**manifest, place: value}
+    facts = without(manifest[place], key) if value is ABSENT else {**manifest[place], key: value}
+    return {**manifest, place: facts}
+
+
 def add(name: str, content: bytes = b"", mode: int = stat.S_IFREG | 0o644) -> Callable[[zipfile.ZipFile], None]:
     def write(archive: zipfile.ZipFile) -> None:
         entry = zipfile.ZipInfo(name)
@@ -173,10 +206,19 @@ def add(name: str, content: bytes = b"", mode: int = stat.S_IFREG | 0o644) -> Ca
     return write
 
 
-def add_bomb(archive: zipfile.ZipFile) -> None:
-    with archive.open(zipfile.ZipInfo("data/zeros.csv"), "w", force_zip64=True) as stream:
-        stream.write(b"0")
-    archive.infolist()[-1].file_size = 2 * capsule.MAX_BYTES
+def declare(name: str, n_bytes: int, content: bytes = b"0") -> Callable[[zipfile.ZipFile], None]:
+    """Add a file with another size than the archive declares."""
+
+    def write(archive: zipfile.ZipFile) -> None:
+        with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as stream:
+            stream.write(content)
+        archive.infolist()[-1].file_size = n_bytes
+
+    return write
+
+
+def add_other_compression(archive: zipfile.ZipFile) -> None:
+    archive.writestr(zipfile.ZipInfo("data/x.xz"), b"", zipfile.ZIP_LZMA)
 
 
 ATTACKS = {
@@ -187,8 +229,15 @@ ATTACKS = {
     "'data/../x' is not a file": add("data/../x"),
     "'data/x.csv' is a link": add("data/x.csv", b"/etc/passwd", stat.S_IFLNK | 0o777),
     "a file is in the archive twice": add("tables.tex"),
-    "bytes, of at most": add_bomb,
-    "more.txt is missing, or is not the file": add("more.txt"),
+    "the files have 2,147,": declare("data/zeros.csv", 2 * capsule.MAX_BYTES),
+    "figures/a.pdf has 16,777,217 bytes, of at most 16,777,216": declare("figures/a.pdf", capsule.MAX_TEXT_BYTES + 1),
+    "code/a.py has 16,777,217 bytes": declare("code/a.py", capsule.MAX_TEXT_BYTES + 1),
+    "Bad CRC-32 for file 'data/more.csv'": declare("data/more.csv", 1, b"0" * 100_000),
+    "'data/x.xz' is not a file of a capsule": add_other_compression,
+    "data/more.csv is missing, or is not the file": add("data/more.csv"),
+    "'more.txt' is not a file of a capsule": add("more.txt"),
+    "'mlflow.db' is not a file of a capsule": add("mlflow.db"),
+    "'verification.json' is not a file of a capsule": add("verification.json"),
 }
 
 
@@ -210,20 +259,68 @@ def test_an_archive_that_could_harm_is_refused(study: Path, bakeoff: Bakeoff, se
     [
         (lambda manifest: {**manifest, "format": 2}, "has format 2, and this version of bakeoff reads format 1"),
         (lambda manifest: [manifest], "is damaged or not a capsule"),
-        (lambda manifest: {**manifest, "comparison": {"alpha": 3}}, "alpha=3"),
+        (lambda manifest: None, "is damaged or not a capsule"),
+        (lambda manifest: without(manifest, "format"), "KeyError('format')"),
+        (lambda manifest: without(manifest, "files"), "KeyError('files')"),
+        (lambda manifest: {**manifest, "files": []}, "tables.tex is missing"),
+        (lambda manifest: {**manifest, "files": 3}, "is damaged or not a capsule"),
+        (lambda manifest: {**manifest, "files": {**manifest["files"], "x": 3}}, "x is missing"),
+        (lambda manifest: {**manifest, "files": {**manifest["files"], "data.csv": ["a"]}}, "data.csv is missing"),
+        *[(partial(without, key=place), f"KeyError('{place}')") for place in capsule.FACTS],
+        *[
+            (partial(set_fact, place=place, key=None, value=value), "is damaged or not a capsule")
+            for place in capsule.FACTS
+            for value in (None, [], {}, "text", 3)
+        ],
+        *[
+            (partial(set_fact, place=place, key=key, value={"nested": []}), f"{place}.{key}={{'nested': []}} in manifest")
+            for place, kinds in capsule.FACTS.items()
+            for key in kinds
+        ],
+        *[
+            (partial(set_fact, place=place, key=key, value=ABSENT), f"{place} in manifest.json must have the keys")
+            for place, kinds in capsule.FACTS.items()
+            for key in [*kinds][:1]
+        ],
+        (partial(set_fact, place="style", key="more", value=1), "style in manifest.json must have the keys"),
+        (partial(set_fact, place="environment", key="host", value="a"), "environment in manifest.json must have"),
+        (partial(set_fact, place="environment", key="versions", value="no JSON"), "environment.versions='no JSON'"),
+        (partial(set_fact, place="environment", key="versions", value='["numpy"]'), "environment.versions='["),
+        (partial(set_fact, place="environment", key="threads", value='{"blas": "one"}'), "environment.threads='{"),
+        (partial(set_fact, place="environment", key="blas", value="a" * 200_000), "environment.blas='aaa"),
+        (partial(set_fact, place="comparison", key="alpha", value=3), "alpha=3 must be a number between 0 and 1"),
+        (partial(set_fact, place="comparison", key="alpha", value=float("nan")), "alpha=nan must be a number"),
+        (partial(set_fact, place="comparison", key="alpha", value="0.05"), "comparison.alpha='0.05' in manifest.json"),
+        (partial(set_fact, place="comparison", key="base", value="a" * 200_000), "comparison.base='aaa"),
+        (partial(set_fact, place="comparison", key="metrics", value=[3]), "is damaged or not a capsule"),
+        (partial(set_fact, place="comparison", key="metrics", value=["a"] * 10_000), "comparison.metrics=['a', 'a'"),
+        (partial(set_fact, place="comparison", key="pairs", value="some"), "pairs=some"),
+        (partial(set_fact, place="comparison", key="repeats", value=10**9), "repeats=1000000000"),
+        (partial(set_fact, place="style", key="decimals", value=10**9), "decimals=1000000000 must be"),
+        (partial(set_fact, place="style", key="decimals", value=2.5), "style.decimals=2.5 in manifest.json"),
     ],
 )  # fmt: skip
-def test_a_manifest_of_another_version_or_form_is_refused(
-    study: Path, bakeoff: Bakeoff, edit: Callable[[dict[str, object]], object], sentence: str
+def test_a_manifest_of_another_version_or_form_is_refused_before_anything_runs(
+    study: Path, bakeoff: Bakeoff, edit: Callable[[dict[str, Any]], object], sentence: str
 ) -> None:
-    path = bakeoff.folder / "other.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in read(study).items():
-            text = json.dumps(edit(json.loads(content))) if name == capsule.MANIFEST else content
-            archive.writestr(name, text)
-    answer = verify(bakeoff, path)
+    answer = verify(bakeoff, write_manifest(study, bakeoff.folder, edit))
     assert answer.status == 2
     assert sentence in answer.err
+    assert len(answer.err) < 3000
+    assert [file.name for file in bakeoff.folder.iterdir()] == [study.name]
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"\xff", b"[" * 100_000, b"9" * 5000]
+)
+def test_a_manifest_that_is_no_json_is_refused(study: Path, bakeoff: Bakeoff, text: bytes) -> None:
+    path = bakeoff.folder / study.name
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in read(study).items():
+            archive.writestr(name, text if name == capsule.MANIFEST else content)
+    answer = verify(bakeoff, path)
+    assert answer.status == 2
+    assert "is damaged or not a capsule" in answer.err
 
 
 def test_what_is_no_archive_is_refused(bakeoff: Bakeoff) -> None:
@@ -231,7 +328,136 @@ def test_what_is_no_archive_is_refused(bakeoff: Bakeoff) -> None:
     answers = [bakeoff("verify", name) for name in ("a.zip", "missing.zip")]
     assert [answer.status for answer in answers] == [2, 2]
     assert "is damaged or not a capsule" in answers[0].err
-    assert "there is no file missing.zip" in answers[1].err
+    assert f"missing.zip is not a file (looked in {bakeoff.folder}); give a capsule" in answers[1].err
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), Path.mkdir])
+def test_what_is_no_file_is_refused(bakeoff: Bakeoff, make: Callable[[Path], object]) -> None:
+    make(bakeoff.folder / "study.zip")
+    answer = bakeoff("verify", "study.zip")
+    assert answer.status == 2
+    assert "study.zip is not a file" in answer.err
+
+
+def write_parquet(table: pa.Table) -> bytes:
+    target = io.BytesIO()
+    parquet.write_table(table, target)
+    return target.getvalue()
+
+
+def repeat_long_text(content: bytes) -> bytes:
+    """Return scores with one text of a megabyte in 500 rows, which takes a few kilobytes."""
+    metrics = pa.DictionaryArray.from_arrays(pa.array([0] * 500), ["a" * 1_000_000])
+    return write_parquet(pa.table({"job": [0] * 500, "metric": metrics}))
+
+
+def edit_scores(edit: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[bytes], bytes]:
+    return lambda content: write_parquet(pa.Table.from_pandas(edit(pd.read_parquet(io.BytesIO(content)))))
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "sentence"),
+    [
+        (capsule.SCORES, repeat_long_text, "scores.parquet cannot be read as CSV or Parquet: it holds more than 268.4 MB"),
+        (capsule.SCORES, lambda content: b"PAR1" + b"0" * 100 + b"PAR1", "cannot be read as a table"),
+        (capsule.SCORES, edit_scores(lambda table: table.drop(columns="reason")), "is damaged or not a capsule"),
+        (capsule.SCORES, edit_scores(lambda table: table.assign(job="one")), "is damaged or not a capsule"),
+        (capsule.SCORES, edit_scores(lambda table: table.assign(score="high")), "is damaged or not a capsule"),
+        (capsule.SCORES, edit_scores(lambda table: table.assign(job=table["job"] + 1)), "has other jobs than study.yaml"),
+        (capsule.SCORES, edit_scores(lambda table: table[table["job"] > 0]), "has other jobs than study.yaml"),
+        (capsule.DATA, replace("digest", "sum"), "KeyError('digest')"),
+        (capsule.TABLES, lambda content: content + b"\xff", "UnicodeDecodeError"),
+        (capsule.STUDY, lambda content: content + b"\xff", "UnicodeDecodeError"),
+        (capsule.STUDY, lambda content: b"- a\n", "is damaged or not a capsule"),
+        (capsule.STUDY, lambda content: content + b"- {}\n" * 100_000, "make more than max_jobs=100000 jobs"),
+        (capsule.STUDY, lambda content: content[: content.index(b"\njobs:")] + b"\njobs: [" + b"1," * 100_001 + b"]",
+         "make more than max_jobs=100000 jobs"),
+    ],
+)  # fmt: skip
+def test_a_file_of_another_form_is_refused_before_anything_runs(
+    study: Path, bakeoff: Bakeoff, name: str, edit: Callable[[bytes], bytes], sentence: str
+) -> None:
+    answer = verify(bakeoff, change(study, bakeoff.folder, name, edit))
+    assert answer.status == 2
+    assert sentence in answer.err
+    assert len(answer.err) < 3000
+    assert [file.name for file in bakeoff.folder.iterdir()] == [study.name]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["data=nope"], "data=nope is not a folder"),
+        (["data=study.verification/data"], "data=study.verification/data is in the folder that `verify` writes"),
+        (["n=7"], "n=7 must be at most the number of jobs, 6"),
+        (["seed=3"], "seed=3 has no effect if all jobs run; add n="),
+        (["workers=0"], "workers=0 must be a positive number of processes"),
+        (["n=1", "n=2"], "n= is given twice"),
+    ],
+)  # fmt: skip
+def test_words_without_effect_are_refused_before_anything_is_written(
+    study: Path, bakeoff: Bakeoff, words: list[str], sentence: str
+) -> None:
+    own = bakeoff.folder / "study.verification" / "data" / "my.csv"
+    own.parent.mkdir(parents=True)
+    own.write_text(ROWS)
+    answer = verify(bakeoff, study, *words)
+    assert answer.status == 2
+    assert sentence in answer.err
+    assert [file for file in bakeoff.folder.rglob("*") if file.is_file()] == [own]
+    assert own.read_text() == ROWS
+
+
+def test_a_folder_is_without_effect_if_no_dataset_is_a_file(bakeoff: Bakeoff) -> None:
+    bakeoff("-m", "dataset=iris", "learner=majority,naive_bayes", "hydra.sweep.dir=outputs/sweeps/s")
+    assert bakeoff("paper", "sweep=s", "output=s.zip").status == 0
+    answer = bakeoff("verify", "s.zip", "data=outputs")
+    assert answer.status == 2
+    assert "data=outputs has no effect, because no dataset of the study is a file" in answer.err
+
+
+def forge(folder: Path) -> None:
+    """Set all scores of a store below a folder to another number."""
+    (store,) = folder.rglob("mlflow.db")
+    with closing(sqlite3.connect(store)) as database, database:
+        for table in ("metrics", "latest_metrics"):
+            database.execute(f"UPDATE {table} SET value = 0.99 WHERE key LIKE 'test_%'")
+
+
+def test_scores_are_not_those_of_a_store_that_came_with_the_capsule(study: Path, bakeoff: Bakeoff) -> None:
+    false = change(study, bakeoff.folder, capsule.SCORES, edit_scores(lambda table: table.assign(score=0.99)))
+    (bakeoff.folder / "author").mkdir()
+    with contextlib.chdir(bakeoff.folder / "author"):
+        assert verify(bakeoff, false).status == 1
+        forge(Path())
+    shutil.copytree(bakeoff.folder / "author", bakeoff.folder / "cloned")
+    shutil.rmtree(bakeoff.folder / "author")
+    with contextlib.chdir(bakeoff.folder / "cloned"):
+        answer = verify(bakeoff, false)
+        assert answer.status == 2
+        assert "study.verification was not made here by `verify` of this user" in answer.err
+        shutil.rmtree("study.verification")
+        answer = verify(bakeoff, false)
+        assert answer.status == 1
+        assert answer.out.splitlines()[-1].endswith("; 6 jobs ran now")
+
+
+def test_a_changed_capsule_of_the_same_name_starts_afresh_and_keeps_other_files(study: Path, bakeoff: Bakeoff) -> None:
+    assert verify(bakeoff, study, "n=2", "seed=1").status == 0
+    own = bakeoff.folder / "study.verification" / "data" / "own.csv"
+    own.write_text("mine")
+    changed = change(study, bakeoff.folder, capsule.TABLES, replace("0.973", "0.974"))
+    answer = verify(bakeoff, changed, "n=2", "seed=1")
+    assert answer.out.splitlines()[-1].endswith("; 2 jobs ran now")
+    assert own.read_text() == "mine"
+
+
+def test_tables_that_cannot_be_written_are_no_difference_of_scores(study: Path, bakeoff: Bakeoff) -> None:
+    path = write_manifest(study, bakeoff.folder, partial(set_fact, place="comparison", key="base", value="nobody"))
+    answer = verify(bakeoff, path)
+    assert answer.status == 2
+    assert "tables.tex cannot be written: " in answer.out
+    assert "120 of 120 scores equal to the last bit; the tables are not written; 6 jobs ran now" in answer.out
 
 
 def test_code_runs_only_if_the_command_trusts_it(study: Path, bakeoff: Bakeoff) -> None:
@@ -243,7 +469,7 @@ def test_code_runs_only_if_the_command_trusts_it(study: Path, bakeoff: Bakeoff) 
 
 def test_drawn_jobs_prove_a_share_with_the_seed_of_the_verifier(study: Path, bakeoff: Bakeoff) -> None:
     answers = [verify(bakeoff, study, "n=2", "seed=1") for _ in range(2)]
-    assert answers[0].out == answers[1].out
+    assert [answer.out.splitlines()[:-1] for answer in answers] == [answers[0].out.splitlines()[:-1]] * 2
     assert answers[0].status == 0, answers[0].err
     assert "2 of 6 jobs are drawn with seed=1" in answers[0].err
     # 1 - 0.05 ** (1 / 2) is 0.776

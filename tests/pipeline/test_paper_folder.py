@@ -112,7 +112,9 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
 def test_a_folder_that_verify_did_not_make_here_is_refused(folder: Path, change: Callable[[Path], object]) -> None:
     change(folder)
     before = list_contents(folder.parent) if not (folder / MARK).is_fifo() else {}
-    with pytest.raises(UserError, match=r"study.verification was not made here by `verify` of this user.* move it away"):
+    with pytest.raises(
+        UserError, match=r"study.verification was not made here by `verify` of this user.* move it away"
+    ):
         open_folder(folder, "a", FILES)
     assert (folder / MARK).is_fifo() or list_contents(folder.parent) == before
 
@@ -131,8 +133,9 @@ CHANGED: dict[str, Callable[[Path], object]] = {
     "a link to a file": replace_by_link("README.md"),
     "a link to a folder": replace_by_link("data"),
     "a file in place of a folder": lambda folder: (folder / "figures").write_text("mine"),
-    "a file of the user with the name of a new one": lambda folder: (folder / "figures").mkdir()
-    or (folder / "figures/a.pdf").write_text("mine"),
+    "a file of the user with the name of a new one": lambda folder: (
+        (folder / "figures").mkdir() or (folder / "figures/a.pdf").write_text("mine")
+    ),
 }
 
 
