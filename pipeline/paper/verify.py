@@ -27,7 +27,6 @@ from bakeoff.pipeline.identity.user_modules import UserModuleFinder
 from bakeoff.pipeline.paper import capsule, scores
 from bakeoff.pipeline.paper.folder import open_folder
 from bakeoff.pipeline.paper.request import VerifyRequest
-from bakeoff.pipeline.paper.study import REFUSED as NOT_RUN
 from bakeoff.pipeline.paper.study import read_study, read_study_words
 from bakeoff.pipeline.paper.tables import TableStyle, write_tables
 from bakeoff.pipeline.replay.differences import find_changes
@@ -78,7 +77,7 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
         study = read_study(files[capsule.STUDY].decode())
         if {*stored["job"]} != {*range(len(study["jobs"]))}:
             raise ValueError(f"{capsule.SCORES} has other jobs than {capsule.STUDY}")
-        _require_effect(request, folder, study)
+        _require_data_folder(request.data, folder, study)
     _require_trust(files, request.trust)
     store = open_folder(folder, capsule.compute_digest(request.capsule.read_bytes()), files)
     repeated = replace(comparison, tracking__uri=str(store), tracking__experiment=EXPERIMENT)
@@ -140,19 +139,16 @@ def _require_trust(files: capsule.Files, trust: Sequence[str]) -> None:
         )
 
 
-def _require_effect(request: VerifyRequest, folder: Path, study: Any) -> None:
-    """Reject keys that a capsule cannot use."""
-    n_jobs = sum(NOT_RUN not in line for line in study["jobs"])
-    if not 1 <= (request.n or 1) <= n_jobs:
-        raise UserError(f"n={request.n} must be at most the number of jobs, {n_jobs}; leave n= out to run all.")
-    if request.data is None:
+def _require_data_folder(data: Path | None, folder: Path, study: Any) -> None:
+    """Reject a folder of data that has no effect, does not exist, or belongs to the verification."""
+    if data is None:
         return
     if not any("path" in node for node in study["options"]["dataset"].values()):
-        raise UserError(f"data={request.data} has no effect, because no dataset of the study is a file; leave it out.")
-    if not request.data.is_dir():
-        raise UserError(f"data={request.data} is not a folder; give the one with the files of the datasets.")
-    if folder in (request.data.absolute(), *request.data.resolve().parents):
-        raise UserError(f"data={request.data} is in the folder that `verify` writes; move the files elsewhere.")
+        raise UserError(f"data={data} has no effect, because no dataset of the study is a file; leave it out.")
+    if not data.is_dir():
+        raise UserError(f"data={data} is not a folder; give the one with the files of the datasets.")
+    if folder in (data.resolve(), *data.resolve().parents):
+        raise UserError(f"data={data} is in the folder that `verify` writes; move the files elsewhere.")
 
 
 def _read_table(files: capsule.Files, name: str) -> pd.DataFrame:
@@ -177,7 +173,7 @@ def _require_same_data(jobs: Sequence[Job], digests: Set[tuple[str, str]]) -> No
 
 def _draw_jobs(jobs: Sequence[Job], request: VerifyRequest, announce: Announce) -> Sequence[Job]:
     """Return the jobs to run: all, or n of them drawn at random."""
-    if request.n in (None, len(jobs)):
+    if request.n is None or request.n >= len(jobs):
         return jobs
     # The authors must not be able to know which jobs are drawn.
     seed = secrets.randbits(SEED_BITS) if request.seed is None else request.seed
