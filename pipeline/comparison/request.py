@@ -8,7 +8,7 @@ from typing import Any
 
 from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.wording import expand_home
+from bakeoff.pipeline.text.wording import expand_home, join_words
 
 FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
 DIAGRAM = "a diagram"
@@ -38,6 +38,7 @@ COMMAND_KEYS = (
     "dataset", "until", "repeats", "seal",
 )  # fmt: skip
 """Keys that determine the numbers of a comparison."""
+RUN_WORDS = ("latest", "best")
 PARQUET = ".parquet"
 MAX_REPEATS = 10
 """The default of the largest number of repeats."""
@@ -136,6 +137,8 @@ class SelectionRequest(ExperimentRequest):
             )
         if len(given) > 1:
             raise UserError(f"{' and '.join(given)} select runs in different ways; give only one of them.")
+        if self.dataset and not {*RUN_WORDS} & {*self.runs}:
+            raise UserError(f"dataset={self.dataset} restricts {join_words(RUN_WORDS)}; leave dataset= out.")
 
     def write_command(self) -> str:
         """Return the equivalent command."""

@@ -97,9 +97,7 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
     "a link to nothing": replace_folder(lambda folder: folder.symlink_to("nowhere")),
     "no mark": remove_mark,
     "a pipe as the origin": lambda folder: (folder / ORIGIN).unlink() or os.mkfifo(folder / ORIGIN),
-    "a link as the origin": lambda folder: (
-        (folder / ORIGIN).rename(folder / "moved") and (folder / ORIGIN).symlink_to("moved")
-    ),
+    "a link as the origin": lambda folder: (folder / ORIGIN).symlink_to((folder / ORIGIN).rename(folder / "moved")),
     "another origin": lambda folder: (folder / ORIGIN).write_text("later"),
     "no origin": lambda folder: (folder / ORIGIN).unlink(),
 }

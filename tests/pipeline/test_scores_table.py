@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scikit_posthocs
 from command import Bakeoff
 from published_scores import DEMSAR_AUC, SONAR_J48, SONAR_NAIVE_BAYES
+from pyarrow import parquet
 from scipy import stats
 
 import bakeoff
@@ -154,3 +158,27 @@ def test_a_comparison_of_a_table_cannot_be_kept() -> None:
 def test_repeats_cannot_be_added_to_a_table() -> None:
     with pytest.raises(bakeoff.UserError, match="leave out until=sure"):
         compare(make_folds(), until="sure")
+
+
+def test_scores_that_expand_too_much_are_refused(tmp_path: Path) -> None:
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 500), ["a" * 1_000_000])
+    parquet.write_table(pa.table({"dataset": texts}), tmp_path / "b.parquet")
+    with gzip.open(tmp_path / "g.csv.gz", "wb") as stream:
+        for _ in range(300):
+            stream.write(b"dataset,learner,score" + b" " * 1_000_000)
+    for name in ("b.parquet", "g.csv.gz"):
+        with pytest.raises(UserError, match=rf"{name} cannot be read as CSV or Parquet: it holds more than 268.4 MB"):
+            bakeoff.compare(str(tmp_path / name), metric="accuracy")
+
+
+def test_a_pipe_is_no_table(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p.csv")
+    with pytest.raises(UserError, match=r"p.csv cannot be read as CSV or Parquet: it is not a file"):
+        bakeoff.compare(str(tmp_path / "p.csv"), metric="accuracy")
+
+
+def test_the_cure_for_a_table_has_no_key_of_a_dataset(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("dataset,learner,score\né,knn,1\n".encode("latin-1"))
+    with pytest.raises(UserError, match=r"is not UTF-8: .* save it as CSV in UTF-8") as error:
+        bakeoff.compare(str(tmp_path / "t.csv"), metric="accuracy")
+    assert "dataset." not in str(error.value)
