@@ -114,8 +114,11 @@ def read_capsule(path: Path) -> tuple[Files, dict[str, Any]]:
         It is not a capsule or has another version, a fact is missing or has another type, or a file is missing, has
         another digest, is too large or belongs to no capsule.
     """
-    if not path.is_file():
-        raise UserError(f"{path} is not a file (looked in {Path.cwd()}); give a capsule, which `bakeoff paper` writes.")
+    if not path.is_file() or path.stat().st_size > MAX_BYTES:
+        raise UserError(
+            f"{path} is not a file of at most {MAX_BYTES:,} bytes (looked in {Path.cwd()}); give a capsule, which "
+            "`bakeoff paper` writes."
+        )
     with reject_damage(path), ZipFile(path) as archive:
         _require_harmless(archive.infolist())
         # Without a size, what an entry really holds is decompressed before it is compared with the declared size.

@@ -187,7 +187,7 @@ def _compare_jobs(
     """Return the scores of the jobs that ran with those of the capsule, and sentences on what differs."""
     names = {outcome.number: outcome.name for outcome in ended}
     done = {each.number: str(each.run_id) for each in ended if each.kind in (FINISHED, SKIPPED)}
-    store = open_store(repeated.tracking__uri, EXPERIMENT, create=False)
+    store = open_store(repeated.tracking__uri, EXPERIMENT)  # there is none if no job could be run
     runs = dict(zip(done, read_stored_runs(store, list(done.values())), strict=True))
     own = stored[stored["job"].isin(names)]
     reasons: dict[int, str] = dict(own.loc[own["reason"] != "", ["job", "reason"]].itertuples(index=False))
@@ -210,7 +210,8 @@ def _compare_tables(tables: str, repeated: SelectionRequest, style: TableStyle) 
         now = write_tables(make_comparison(repeated).comparison, style)
     except UserError as error:
         return NOT_WRITTEN, [f"{capsule.TABLES} cannot be written: {error}"]
-    pairs = zip_longest(tables.splitlines(), now.splitlines())
+    # LaTeX reads other characters that end a line, such as a form feed, in another way.
+    pairs = zip_longest(tables.split("\n"), now.split("\n"))
     lines = [f"{capsule.TABLES}: {old!r} in the capsule, {new!r} here" for old, new in pairs if old != new]
     return CHANGED if lines else "identical", lines
 
@@ -237,9 +238,10 @@ def _judge(compared: pd.DataFrame, ended: Sequence[JobOutcome], tables: str, n_j
     if n < n_jobs and not unequal:
         most = math.ceil(100 * (1 - MAX_ERROR ** (1 / n)))
         proof = [f"with {1 - MAX_ERROR:.0%} confidence, at most {most} % of all {n_jobs} jobs differ"]
-    n_earlier = sum(outcome.kind == SKIPPED for outcome in ended)
-    ran = f"{count_nouns(n - len(refused) - n_earlier, 'job')} ran now"
-    ran += f" and {n_earlier} in an earlier call of yours" * (n_earlier > 0)
+    by_kind = {kind: {each.run_id for each in ended if each.kind == kind} for kind in (SKIPPED, FINISHED)}
+    n_earlier = len(by_kind[SKIPPED] - by_kind[FINISHED])  # a job may be equal to another one
+    n_now = sum(each.kind not in (SKIPPED, REFUSED) for each in ended)
+    ran = f"{count_nouns(n_now, 'job')} ran now" + f" and {n_earlier} in an earlier call of yours" * (n_earlier > 0)
     verdict = f"{n - len(unequal):,} of {n:,} jobs, {scores.count_scores(compared)}; the tables are {tables}; {ran}"
     if wrong - refused or tables == CHANGED:
         return DIFFERENT, [*proof, verdict]

@@ -165,6 +165,7 @@ def change_score(content: bytes) -> bytes:
         ("data/my.csv", replace("0.5,0,b", "0.5,1,b"), 2, "the rows of dataset my ("),
         ("code/mine.py", replace("super().fit(X, y)", "super().fit(X[:7], y[:7])"), 1, "job 2 (own my), "),
         (capsule.TABLES, replace("0.973", "0.974"), 1, "tables.tex: 'iris & "),
+        (capsule.TABLES, replace("\n", "\f"), 1, "the tables are different"),
     ],
 )  # fmt: skip
 def test_a_changed_digit_is_found_where_the_manifest_fits(
@@ -326,11 +327,19 @@ def test_what_is_no_archive_is_refused(bakeoff: Bakeoff) -> None:
     answers = [bakeoff("verify", name) for name in ("a.zip", "missing.zip")]
     assert [answer.status for answer in answers] == [2, 2]
     assert "is damaged or not a capsule" in answers[0].err
-    assert f"missing.zip is not a file (looked in {bakeoff.folder}); give a capsule" in answers[1].err
+    assert (
+        f"missing.zip is not a file of at most 1,073,741,824 bytes (looked in {bakeoff.folder}); give a"
+        in answers[1].err
+    )
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), Path.mkdir])
-def test_what_is_no_file_is_refused(bakeoff: Bakeoff, make: Callable[[Path], object]) -> None:
+def make_hole(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 2 * capsule.MAX_BYTES)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), Path.mkdir, make_hole])
+def test_what_is_no_file_or_too_large_is_refused(bakeoff: Bakeoff, make: Callable[[Path], object]) -> None:
     make(bakeoff.folder / "study.zip")
     answer = bakeoff("verify", "study.zip")
     assert answer.status == 2
