@@ -120,7 +120,7 @@ def _run_jobs(
         runnable = [job for job in jobs if job.spec]
         _require_same_data(runnable, digests)
         now = provenance.list_tags()
-        for change in find_changes(environment, {tag: now[tag] for tag in environment}):
+        for change in find_changes(environment, {tag: now[tag] for tag in capsule.FACTS["environment"]}):
             announce(f"{change.name} was {change.stored} in the study, and is {change.now} here")
         drawn = _draw_jobs(runnable, request, announce)
         composed = jobs if drawn is runnable else drawn
