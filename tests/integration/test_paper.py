@@ -11,6 +11,7 @@ import shutil
 import socket
 import sqlite3
 import stat
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
@@ -26,6 +27,7 @@ from command import Answer, Bakeoff, command_in
 from pyarrow import parquet
 from warm_process import OUTPUT, Start
 
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.paper import capsule
 
 CODE = """
@@ -220,6 +222,19 @@ def declare(name: str, n_bytes: int, content: bytes = b"0") -> Callable[[zipfile
 
 def add_other_compression(archive: zipfile.ZipFile) -> None:
     archive.writestr(zipfile.ZipInfo("data/x.xz"), b"", zipfile.ZIP_LZMA)
+
+
+def test_an_entry_is_not_decompressed_beyond_its_declared_size(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data/zeros.csv", bytes(100_000_000))
+        archive.infolist()[-1].file_size = 1
+    tracemalloc.start()
+    try:
+        with pytest.raises(UserError, match="Bad CRC-32"):
+            capsule.read_capsule(tmp_path / "a.zip")
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 ATTACKS = {
@@ -492,7 +507,7 @@ def test_a_difference_within_the_tolerance_is_shown_and_accepted(study: Path, ba
 def test_other_versions_are_named_before_the_first_fit(study: Path, bakeoff: Bakeoff) -> None:
     files, facts = capsule.read_capsule(study)
     versions = {**json.loads(facts["environment"]["versions"]), "numpy": "1.0"}
-    environment = {**facts["environment"], "versions": json.dumps(versions)}
+    environment = {**facts["environment"], "versions": json.dumps(versions), "more": "a"}
     own = {"comparison": facts["comparison"], "style": facts["style"], "environment": environment}
     capsule.write_capsule(bakeoff.folder / "old.zip", files, own)
     answer = verify(bakeoff, bakeoff.folder / "old.zip", "n=1")
