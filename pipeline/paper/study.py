@@ -131,7 +131,10 @@ def read_study_words(
     if foreign:
         raise UserError(f"{foreign[0]} has no effect on the jobs of {file}, which have all of their settings.")
     if study is None and not file.is_file():
-        raise UserError(f"jobs={file} cannot be read: it is not a file (looked in {Path.cwd()}); give study.yaml.")
+        raise UserError(
+            f"jobs={file} cannot be read: it is not a file (looked in {Path.cwd()}); give the study.yaml that "
+            "`bakeoff paper` writes."
+        )
     own = compose_job(others).spec
     folder = folder or file.parent / DATA_FOLDER
 

@@ -361,6 +361,13 @@ def test_what_is_no_file_or_too_large_is_refused(bakeoff: Bakeoff, make: Callabl
     assert "study.zip is not a file" in answer.err
 
 
+def test_a_pipe_is_no_study(bakeoff: Bakeoff) -> None:
+    os.mkfifo(bakeoff.folder / "study.yaml")
+    answer = bakeoff("-m", "jobs=study.yaml")
+    assert answer.status == 2
+    assert "jobs=study.yaml cannot be read: it is not a file" in answer.err
+
+
 def write_parquet(table: pa.Table) -> bytes:
     target = io.BytesIO()
     parquet.write_table(table, target)
