@@ -82,6 +82,16 @@ def remove_mark(folder: Path) -> None:
     mark.unlink()
 
 
+def replace_origin_by_pipe(folder: Path) -> None:
+    (folder / ORIGIN).unlink()
+    os.mkfifo(folder / ORIGIN)
+
+
+def write_own_figure(folder: Path) -> None:
+    (folder / "figures").mkdir()
+    (folder / "figures" / "a.pdf").write_text("mine")
+
+
 def link_to_home(folder: Path) -> None:
     home = folder.with_name("home")
     folder.rename(home)
@@ -96,7 +106,7 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
     "a link to a folder": link_to_home,
     "a link to nothing": replace_folder(lambda folder: folder.symlink_to("nowhere")),
     "no mark": remove_mark,
-    "a pipe as the origin": lambda folder: (folder / ORIGIN).unlink() or os.mkfifo(folder / ORIGIN),
+    "a pipe as the origin": replace_origin_by_pipe,
     "a link as the origin": lambda folder: (folder / ORIGIN).symlink_to((folder / ORIGIN).rename(folder / "moved")),
     "another origin": lambda folder: (folder / ORIGIN).write_text("later"),
     "no origin": lambda folder: (folder / ORIGIN).unlink(),
@@ -128,9 +138,7 @@ CHANGED: dict[str, Callable[[Path], object]] = {
     "a link to a file": replace_by_link("README.md"),
     "a link to a folder": replace_by_link("data"),
     "a file in place of a folder": lambda folder: (folder / "figures").write_text("mine"),
-    "a file of the user with the name of a new one": lambda folder: (
-        (folder / "figures").mkdir() or (folder / "figures/a.pdf").write_text("mine")
-    ),
+    "a file of the user with the name of a new one": write_own_figure,
 }
 
 
