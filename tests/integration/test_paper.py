@@ -49,6 +49,7 @@ STUDY = (
 )  # fmt: skip
 PAPER = ("paper", "sweep=s", "trust=[mine]", "data=true")
 ABSENT = object()
+WRONG_PARTS: tuple[Any, ...] = (None, [], {}, "text", 3)
 FILES = {"my.csv": ROWS, "mine.py": CODE, "conf/learner/own.yaml": OWN_LEARNER, "conf/dataset/table.yaml": OWN_DATA}
 
 
@@ -286,7 +287,7 @@ def test_an_archive_that_could_harm_is_refused(study: Path, bakeoff: Bakeoff, se
         *[
             (partial(set_fact, place=place, key=None, value=value), "is damaged or not a capsule")
             for place in capsule.FACTS
-            for value in (None, [], {}, "text", 3)
+            for value in WRONG_PARTS
         ],
         *[
             (partial(set_fact, place=place, key=key, value={"nested": []}), f"{place}.{key}={{'nested': []}} in")
