@@ -100,7 +100,7 @@ class JobPayload:
     def run(self) -> JobOutcome:
         """Run the job in this process, and return its outcome."""
         self.origin.restore()
-        runner = JobRunner(self.options.resume, self.options.timeout)
+        runner = JobRunner(self.options.resume, self.options.timeout, is_sent=True)
         try:
             tracking = self.job.spec["tracking"]
             if "uri" in tracking:

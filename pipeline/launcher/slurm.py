@@ -1,6 +1,7 @@
-"""Jobs on a Slurm cluster, submitted as one array with submitit, or in local processes for a trial run."""
+"""Jobs on a Slurm cluster, submitted as arrays with submitit, or in local processes for a trial run."""
 
 import math
+import re
 import shutil
 import signal
 import subprocess
@@ -29,18 +30,20 @@ SUBMITIT_PARAMETERS = (
 """submitit parameters that apply to every cluster; the others are specific to Slurm."""
 DURATION_UNITS = {"timeout_min": "m", "signal_delay_s": "s"}
 """submitit parameters that may be given with another unit than their own."""
-LIVE_STATES = ("PENDING", "RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "REQUEUED", "RESIZING", "SIGNALING")
-"""The states of Slurm jobs that have not ended."""
+LIVE_JOB = re.compile(
+    r"^(\S+) (?:PENDING|RUNNING|CONFIGURING|COMPLETING|SUSPENDED|REQUEUED|RESIZING|SIGNALING)$", re.MULTILINE
+)
+"""A job that has not ended, in a list of Slurm's jobs with their states."""
+ARRAY_LIMIT = re.compile(r"MaxArraySize\s*=\s*([1-9]\d*)")
+"""The most jobs in an array, among the settings that ``scontrol`` prints."""
 PRIVATE_FOLDER_MODE = 0o700
 RESULT_POLL_SECONDS = 0.5
 SLURM_POLL_SECONDS = 15.0
 """The time between two queries to Slurm, which many users share."""
-RESULT_GRACE_SECONDS = 10.0
-"""How long a result on a shared disk may be delayed after Slurm has forgotten its job."""
 
 
 class SubmititLauncher(Launcher):
-    """Runs jobs as a submitit array.
+    """Runs jobs as arrays of submitit.
 
     Parameters
     ----------
@@ -50,10 +53,13 @@ class SubmititLauncher(Launcher):
 
     cluster: str
 
-    @staticmethod
     @abstractmethod
-    def has_ended(job: Any) -> bool:
-        """Whether a job has ended, with or without a result."""
+    def find_ended(self, jobs: Sequence[Any]) -> set[str]:
+        """Return the ids of the jobs that have ended, with or without a result."""
+
+    @abstractmethod
+    def cancel(self, jobs: Sequence[Any]) -> None:
+        """Cancel the jobs that have not ended."""
 
     def __init__(self, **parameters: Any) -> None:
         for key, unit in DURATION_UNITS.items():
@@ -70,11 +76,19 @@ class SubmititLauncher(Launcher):
         import submitit
 
         executor = _make_executor(cluster, self._parameters)
+        limit = ARRAY_LIMIT.search(subprocess.getoutput("scontrol show config"))
+        size = int(limit[1]) if limit else len(payloads)
+        jobs: list[Any] = []
         try:
-            jobs = executor.map_array(_run_payload, payloads)
+            for start in range(0, len(payloads), size):
+                jobs += executor.map_array(_run_payload, payloads[start : start + size])
+                # The next array waits for this one, so that no more jobs than array_parallelism run at a time.
+                executor.update_parameters(slurm_dependency=f"afterany:{_find_array(jobs[-1])}")
         except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError) as error:
+            self.cancel(jobs)
             raise UserError(f"hydra/launcher=submitit_{cluster}: {' '.join(str(error).split())}") from error
-        return [partial(_wait_for, job, self.has_ended) for job in jobs], partial(_cancel_all, jobs)
+        results = JobResults(partial(self.find_ended, jobs))
+        return [partial(results.wait_for, job) for job in jobs], partial(self.cancel, jobs)
 
 
 def _require_submitit(cluster: str) -> None:
@@ -122,29 +136,42 @@ def _raise_interrupt(number: int, frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _wait_for(job: Any, has_ended: Callable[[Any], bool]) -> JobOutcome:
-    """Wait for the result of a job, or until the job ends without a result.
+class JobResults:
+    """Waits for the results of jobs, of which one query finds all that ended without a result.
 
     submitit itself would query sacct to check whether a job has ended, and wait forever on a cluster without sacct.
+
+    Parameters
+    ----------
+    find_ended : callable
+        Returns the ids of the jobs that have ended.
     """
-    next_query = time.monotonic() + SLURM_POLL_SECONDS
-    deadline = math.inf
-    while not job.paths.result_pickle.exists():
-        now = time.monotonic()
-        if now > deadline:
-            raise ChildProcessError(f"its process ended and left no result; see {job.paths.stderr}")
-        if now > next_query and deadline == math.inf:
-            next_query = now + SLURM_POLL_SECONDS
-            if has_ended(job):
-                deadline = now + RESULT_GRACE_SECONDS
-        time.sleep(RESULT_POLL_SECONDS)
-    outcome: JobOutcome = job.result()
-    return outcome
+
+    def __init__(self, find_ended: Callable[[], set[str]]) -> None:
+        self._find_ended = find_ended
+        self._next_query = time.monotonic() + SLURM_POLL_SECONDS
+        self._ended: set[str] = set()
+        self._lost: set[str] = set()
+
+    def wait_for(self, job: Any) -> JobOutcome:
+        """Return the result of a job; raise ChildProcessError if there is none a query after the job has ended."""
+        while not job.paths.result_pickle.exists():
+            if job.job_id in self._lost:
+                raise ChildProcessError(f"its process ended and left no result; see {job.paths.stderr}")
+            if time.monotonic() > self._next_query:
+                ended = self._find_ended()
+                # On a shared disk, a result may arrive after Slurm has forgotten its job.
+                self._lost = ended & self._ended
+                self._ended = ended
+                self._next_query = time.monotonic() + SLURM_POLL_SECONDS
+            time.sleep(RESULT_POLL_SECONDS)
+        outcome: JobOutcome = job.result()
+        return outcome
 
 
-def _cancel_all(jobs: Sequence[Any]) -> None:
-    for job in jobs:
-        job.cancel(check=False)
+def _find_array(job: Any) -> str:
+    """Return the id of the array of a job."""
+    return str(job.job_id).partition("_")[0]
 
 
 class SlurmLauncher(SubmititLauncher):
@@ -152,15 +179,15 @@ class SlurmLauncher(SubmititLauncher):
 
     cluster = "slurm"
 
-    @staticmethod
-    def has_ended(job: Any) -> bool:
-        """Whether Slurm reports that a job has ended, or no longer lists it."""
-        command = ["squeue", "--noheader", "--jobs", str(job.job_id), "--states", "all", "--format", "%T"]
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
-        # Slurm forgets ended jobs after a while. Any other error, such as a controller restart, is inconclusive.
-        if answer.returncode != 0:
-            return "Invalid job id" in answer.stderr
-        return not any(state in LIVE_STATES for state in answer.stdout.split())
+    def find_ended(self, jobs: Sequence[Any]) -> set[str]:
+        """Return the jobs that Slurm no longer lists as live; none if it does not answer."""
+        status, listed = subprocess.getstatusoutput("squeue --me --array --noheader --states all --format '%i %T'")
+        live = LIVE_JOB.findall(listed)
+        return set() if status else {job.job_id for job in jobs} - {*live}
+
+    def cancel(self, jobs: Sequence[Any]) -> None:
+        """Cancel the arrays."""
+        subprocess.run(["scancel", "--quiet", *{_find_array(job) for job in jobs}], check=False)
 
 
 class LocalLauncher(SubmititLauncher):
@@ -168,7 +195,11 @@ class LocalLauncher(SubmititLauncher):
 
     cluster = "local"
 
-    @staticmethod
-    def has_ended(job: Any) -> bool:
-        """Whether the process of a job has ended."""
-        return bool(job.done(force_check=True))
+    def find_ended(self, jobs: Sequence[Any]) -> set[str]:
+        """Return the jobs whose process has ended."""
+        return {job.job_id for job in jobs if job.done()}
+
+    def cancel(self, jobs: Sequence[Any]) -> None:
+        """Interrupt the processes."""
+        for job in jobs:
+            job.cancel()

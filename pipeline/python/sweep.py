@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import starmap
 from os import PathLike
 from typing import Any
 
@@ -25,7 +26,7 @@ from bakeoff.pipeline.python.call import (
 )
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.sweep import display, engine, request
-from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, STOPPED, Job, JobOutcome
+from bakeoff.pipeline.sweep.jobs import DONE_KINDS, FINISHED, REFUSED, Job, JobOutcome, count_reasons
 from bakeoff.pipeline.tracking.stored_runs import SERIES_PREFIXES
 
 
@@ -92,7 +93,7 @@ def _require_start(report: engine.SweepReport) -> None:
     """Raise a single error that lists each reason once, if invalid jobs prevented the start."""
     outcomes = report.outcomes
     if outcomes and all(outcome.kind == REFUSED for outcome in outcomes):
-        reasons = "; ".join(dict.fromkeys(outcome.reason for outcome in outcomes))
+        reasons = "; ".join(count_reasons(outcomes))
         raise UserError(f"no job was started: {reasons} on_invalid='skip' runs the jobs that can run.")
 
 
@@ -113,7 +114,6 @@ def _single_threads() -> Iterator[None]:
         yield
 
 
-DONE_KINDS = (FINISHED, SKIPPED, STOPPED)
 FIRST_COLUMNS = ("name", "configuration", "dataset", "state", "metric", "score")
 LAST_COLUMNS = ("seconds", "reason", "run_id")
 STORE_KEYS = ("uri", "experiment")
@@ -189,10 +189,9 @@ class SweepResult:
     def failures(self) -> tuple[str, ...]:
         """A sentence for each reason why jobs did not finish."""
         unfinished = self.runs[~self.runs["state"].isin(DONE_KINDS)]
-        sentences = []
-        for (state, reason), jobs in unfinished.groupby(["state", "reason"], sort=False):
-            sentences.append(f"{', '.join(jobs['name'])}: {state}: {reason}")
-        return tuple(sentences) if not self._is_plan else ()
+        rows = unfinished[["name", "state", "reason"]].itertuples(name=None)
+        reasons = count_reasons(starmap(JobOutcome, rows))
+        return () if self._is_plan else tuple(f"{sentence} ({names})" for sentence, names in reasons.items())
 
     def __repr__(self) -> str:
         counts = self.runs["state"].value_counts(sort=False)

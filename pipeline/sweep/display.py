@@ -14,7 +14,17 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
-from bakeoff.pipeline.sweep.jobs import FINISHED, INVALID, REFUSED, SKIPPED, STOPPED, TO_DO, JobOutcome
+from bakeoff.pipeline.sweep.jobs import (
+    DONE_KINDS,
+    FINISHED,
+    INVALID,
+    REFUSED,
+    SKIPPED,
+    STOPPED,
+    TO_DO,
+    JobOutcome,
+    count_reasons,
+)
 from bakeoff.pipeline.sweep.planning import Plan
 from bakeoff.pipeline.sweep.work import Work
 from bakeoff.pipeline.sweep.work_bar import WorkBar
@@ -196,6 +206,7 @@ class SweepDisplay:
         self._total = total
         self.n_ended = 0
         self._running: dict[int, Work] = {}
+        self._causes: set[str] = set()
         self.bar = WorkBar(self.err, total)
         self._show_progress()
 
@@ -229,10 +240,13 @@ class SweepDisplay:
             self.err.print(f"[yellow]warning:[/] {escape(sentence)}")
 
     def show_outcome(self, outcome: JobOutcome) -> None:
-        """Print the outcome of a job and advance the bar."""
+        """Print the outcome of a job, unless an earlier one had the same cause, and advance the bar."""
         self.n_ended += 1
         self._running.pop(outcome.number, None)
         self._show_progress()
+        if outcome.cause in self._causes and outcome.kind not in DONE_KINDS:
+            return
+        self._causes.add(outcome.cause)
         if outcome.kind == FINISHED:
             text = f"{outcome.summary}  {format_seconds(outcome.seconds)}  {outcome.run_id or ''}"
         else:
@@ -274,7 +288,7 @@ class SweepDisplay:
 
     def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
         """Print unfinished jobs and the reasons; stopped jobs are omitted, because their study needs no score."""
-        unfinished = [outcome for outcome in outcomes if outcome.kind not in (FINISHED, SKIPPED, STOPPED)]
+        unfinished = [outcome for outcome in outcomes if outcome.kind not in DONE_KINDS]
         self._show_reasons(unfinished, f"of {count_nouns(n_planned, 'job')} did not finish:")
 
     def show_invalid(self, plan: Plan) -> None:
@@ -304,14 +318,10 @@ class SweepDisplay:
             self.show(f"about {format_seconds(sum(known) / workers, 2)}{unknown}")
 
     def _show_reasons(self, outcomes: Sequence[JobOutcome], title: str, prefix: str = "") -> None:
-        """Print the number of jobs, and each reason once, below the jobs that share it."""
+        """Print the number of jobs, and each reason once, above the first jobs that share it."""
         if not outcomes:
             return
         self.err.print(f"{prefix}{len(outcomes)} {title}")
-        by_reason: dict[str, list[JobOutcome]] = {}
-        for outcome in outcomes:
-            by_reason.setdefault(outcome.reason, []).append(outcome)
-        for reason, sharing in by_reason.items():
-            for outcome in sharing:
-                self.err.print(f"  {outcome.kind:<8} #{outcome.number} {escape(outcome.name)}")
-            self.err.print(f"           {escape(reason)}")
+        for sentence, names in count_reasons(outcomes).items():
+            self.err.print(f"  {escape(sentence)}")
+            self.err.print(f"    {escape(names)}")

@@ -51,6 +51,8 @@ class JobRunner:
         The time limit of a job in seconds.
     tracebacks : bool
         Whether to print the tracebacks of failures.
+    is_sent : bool
+        Whether another process, which has the store open, sends the jobs.
     should_continue : callable or None
         Takes the progress of a job after each fold and returns whether to evaluate further folds.
     show_work : callable
@@ -65,6 +67,7 @@ class JobRunner:
     resume: bool = True
     timeout: float | None = None
     tracebacks: bool = False
+    is_sent: bool = False
     should_continue: Callable[[JobProgress], bool] | None = None
     show_work: Callable[[int, Work], object] = ignore_work
     resources: PartCache = field(default_factory=PartCache)
@@ -75,7 +78,7 @@ class JobRunner:
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         """Keep the settings alone in a process that is no copy of this one."""
-        return JobRunner, (self.resume, self.timeout, self.tracebacks)
+        return JobRunner, (self.resume, self.timeout, self.tracebacks, True)
 
     def claims_of(self, store: Store) -> Claims:
         """Return the claims on the jobs of a store."""
@@ -157,7 +160,7 @@ class JobRunner:
         """Run a job under its claim."""
         try:
             tracker = get_tracker(self.resources, job.spec)
-            tracker.open_store()
+            tracker.open_store(self.is_sent)
         except UserError as error:
             return job.to_outcome(jobs.REFUSED, str(error))
         store = tracker.store

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bakeoff.pipeline.config.words import Invocation
-from bakeoff.pipeline.text.wording import format_mean
+from bakeoff.pipeline.text.wording import format_count, format_mean, name_first
 
 TO_DO = "to do"
 DONE = "done"
@@ -21,11 +22,14 @@ KILLED = "killed"
 REFUSED = "refused"
 BUSY = "busy"
 NOT_RUN = "not run"
+DONE_KINDS = (FINISHED, SKIPPED, STOPPED)
+"""The kinds of jobs that need not run again; a study needs no score of one that it stopped."""
 TimeKey = tuple[str, str, int]
 """The learner, the dataset and the size of a job; jobs that share them take about the same time."""
 RowsKey = tuple[str, Any]
 """The dataset and the seed of a job; jobs that share them usually share their folds."""
 NAN = float("nan")
+DIGITS = re.compile(r"\d+")
 
 
 class JobCell(NamedTuple):
@@ -174,6 +178,11 @@ class JobOutcome:
     has_lost_store: bool = False
 
     @property
+    def cause(self) -> str:
+        """The kind and the reason without digits: jobs that differ in a seed or in the id of a process share it."""
+        return DIGITS.sub("", f"{self.kind}: {self.reason}")
+
+    @property
     def headline(self) -> str:
         """The name of the first displayed metric; empty if nothing was measured."""
         return self.headlines[0] if self.headlines else ""
@@ -191,6 +200,25 @@ class JobOutcome:
             for name in self.headlines
         }
         return ", ".join(f"{name} {mean}" for name, mean in means.items())
+
+
+def count_reasons(outcomes: Iterable[JobOutcome]) -> dict[str, str]:
+    """Return why jobs are not done: each cause, with its first reason and the number of its jobs -> the first of them.
+
+    Examples
+    --------
+    >>> count_reasons(JobOutcome(seed, "knn", REFUSED, f"seed={seed}.0 is not an integer") for seed in range(30))
+    {'30 refused: seed=0.0 is not an integer': '#0 knn, #1 knn, #2 knn, #3 knn, #4 knn and 25 more'}
+    """
+    by_cause: dict[str, list[JobOutcome]] = {}
+    for outcome in outcomes:
+        by_cause.setdefault(outcome.cause, []).append(outcome)
+    return {
+        f"{format_count(len(sharing))} {sharing[0].kind}: {sharing[0].reason}": name_first(
+            f"#{outcome.number} {outcome.name}" for outcome in sharing
+        )
+        for sharing in by_cause.values()
+    }
 
 
 def exit_code(outcomes: Iterable[JobOutcome], skips_invalid: bool = False) -> int:

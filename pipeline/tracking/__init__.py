@@ -88,7 +88,7 @@ class NoTracker:
         """Return None."""
         return None
 
-    def open_store(self) -> None:
+    def open_store(self, is_known: bool = False) -> None:
         """Do nothing."""
 
     def store_kept_result(self, job_hash: str) -> str | None:

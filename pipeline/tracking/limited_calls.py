@@ -60,6 +60,8 @@ class LimitedCalls:
     ----------
     uri : str
         The URI of the store.
+    is_known : bool
+        Whether the store has answered another process of the same command.
 
     Attributes
     ----------
@@ -69,12 +71,12 @@ class LimitedCalls:
         The SQLite file, if it is read and written without MLflow.
     """
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, is_known: bool = False) -> None:
         self._uri = uri
         self._file = find_file(uri)
         self._identity = _identify(self._file)
         self._client: Any = None
-        self._has_answered = False
+        self._is_known = self._has_answered = is_known
         self.is_lost = False
         self.database: DatabaseFile | None = None
 
@@ -84,7 +86,7 @@ class LimitedCalls:
             self.database = self.call(open_database, self._file)
         if self.database is None:
             self._make_client()
-        self._has_answered = False  # until the first call that needs the store
+        self._has_answered = self._is_known  # until the first call that needs the store
         return cast("MlflowClient", self)
 
     def _make_client(self) -> None:
@@ -133,7 +135,7 @@ class LimitedCalls:
             self.is_lost = True
             shown = str(self._file or hide_secrets(self._uri))
             raise StoreError(
-                f"tracking.uri={shown!r}: the store cannot be used: {error}. Run the command again when it works."
+                f"tracking.uri={shown!r}: the store {error}. Run the command again when it works."
             ) from error
         except Exception:
             raise
@@ -156,10 +158,7 @@ class LimitedCalls:
                     raise first or error from None
                 if first is None:
                     first = error
-                    print(
-                        f"tracking: the store fails: {error}; trying for {MAX_OUTAGE_SECONDS:g} seconds",
-                        file=sys.stderr,
-                    )
+                    print(f"tracking: the store {error}; trying for {MAX_OUTAGE_SECONDS:g} seconds", file=sys.stderr)
             time.sleep(PAUSE_SECONDS)
 
     def _require_file(self) -> None:
@@ -181,7 +180,7 @@ def _try_connection(uri: str) -> None:
 
 
 class FaultyStore(Exception):
-    """A call failed because the store cannot be used; the message is the reason."""
+    """A call failed because the store is slow or cannot be used; the message says which, and why."""
 
 
 def attempt(function: Callable[[], T], seconds: float) -> T:
@@ -198,7 +197,7 @@ def attempt(function: Callable[[], T], seconds: float) -> T:
     thread.start()
     thread.join(max(0.0, seconds))
     if not future.done():
-        raise FaultyStore(f"no answer within {seconds:.0f} seconds")
+        raise FaultyStore(f"is slow: no answer within {seconds:.0f} seconds")
     # A process without threads can be copied, as the workers of a sweep are.
     thread.join()
     return future.result()
@@ -211,7 +210,7 @@ def _settle(future: Future[T], function: Callable[[], T]) -> None:
     except BaseException as error:
         # Evaluated here, because an error that is raised again in the waiting thread may lose its cause.
         fault = find_fault(error)
-        future.set_exception(FaultyStore(fault) if fault else error)
+        future.set_exception(FaultyStore(f"cannot be used: {fault}") if fault else error)
 
 
 def _identify(path: Path | None) -> tuple[int, int] | None:

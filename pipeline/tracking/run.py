@@ -297,10 +297,10 @@ class MLflowTracker:
             self.open_store()
         return self.store
 
-    def open_store(self) -> None:
-        """Find or create the store; raise UserError if it cannot be written."""
+    def open_store(self, is_known: bool = False) -> None:
+        """Find or create the store; the parameter and the errors are those of the function."""
         if self.store is None:
-            self.store = open_store(self.uri, str(self.experiment))
+            self.store = open_store(self.uri, str(self.experiment), is_known=is_known)
 
     def store_kept_result(self, job_hash: str) -> str | None:
         """Store the result of a job that could not be stored before, and return its run; None if there is none."""

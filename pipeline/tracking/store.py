@@ -224,7 +224,7 @@ def list_store_paths(given: str | None) -> list[Path]:
     return [*files, *(database.parent / name for name in LOCAL_FOLDERS)]
 
 
-def open_store(given: str | None, experiment: str, create: bool = True) -> Store:
+def open_store(given: str | None, experiment: str, create: bool = True, is_known: bool = False) -> Store:
     """Open a store, and create what is missing.
 
     Parameters
@@ -235,11 +235,15 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
         The experiment's name; if it is created in a SQLite store, its artifacts are kept next to the file.
     create : bool
         Whether to create a SQLite file or an experiment that does not exist.
+    is_known : bool
+        Whether another process of the same command has the store open, so that a failure is waited for as an outage.
 
     Raises
     ------
     UserError
         The store cannot be created, written or reached, or there is no such experiment and none is to be created.
+    StoreError
+        A known store is lost.
     """
     uri = store_uri(given)
     quiet_mlflow()
@@ -249,13 +253,15 @@ def open_store(given: str | None, experiment: str, create: bool = True) -> Store
     is_new = file is not None and prepare_file(file)
     shown = f"tracking.uri={hide_secrets(uri)!r}"
     try:
-        calls = LimitedCalls(uri)
+        calls = LimitedCalls(uri, is_known)
         client = calls.connect()
         database = get_database(client)
         writer = ClientWriter(calls) if database is None else FileWriter(calls, database)
         store = Store(uri, "", client, calls, writer, is_new)
         return replace(store, experiment_id=_open_experiment(store, experiment, create))
     except StoreError as error:
+        if is_known:
+            raise
         raise UserError(f"{error} Alternatively, set tracking=none to store no runs.") from error
     except ImportError as error:
         raise UserError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,6 @@ QUICK = """
 from bakeoff.pipeline.cli import main as cli
 from bakeoff.pipeline.launcher import slurm
 slurm.SLURM_POLL_SECONDS = 2
-slurm.RESULT_GRACE_SECONDS = 3
 cli.main()
 """
 
@@ -33,7 +33,7 @@ def conf(open_folder: Path) -> Iterator[str]:
 
 @pytest.mark.external
 @real
-def test_an_array_of_slurm_measures_the_same_as_one_core_to_the_last_bit(
+def test_as_many_arrays_of_slurm_as_needed_measure_the_same_as_one_core_to_the_last_bit(
     tmp_path: Path, conf: str, server: Server, serial: Mapping[str, Any]
 ) -> None:
     words = (
@@ -46,6 +46,8 @@ def test_an_array_of_slurm_measures_the_same_as_one_core_to_the_last_bit(
     assert answer.returncode == 0, answer.stderr
     assert subprocess_sweep.scores(server.uri, "slurm") == serial
     assert len({run.data.tags["pid"] for run in subprocess_sweep.runs(server.uri, "slurm")}) == subprocess_sweep.JOBS
+    arrays = {path.name.partition("_")[0] for path in tmp_path.glob("**/.submitit/[0-9]*")}
+    assert len(arrays) == math.ceil(subprocess_sweep.JOBS / slurm_cluster.ARRAY_SIZE)
 
 
 @pytest.mark.external

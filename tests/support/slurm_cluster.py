@@ -13,6 +13,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "srun", "scancel")
+ARRAY_SIZE = 3
+"""The most jobs in an array; by default, Slurm allows 1,001."""
 START_SECONDS = 60
 CONFIGURATION = """
 ClusterName=bakeoff
@@ -33,6 +35,7 @@ SlurmdLogFile={folder}/slurmd.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault=none
+MaxArraySize={array_size}
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
@@ -70,6 +73,7 @@ def running(folder: Path) -> Iterator[Path]:
     key.write_bytes(secrets.token_bytes(128))
     conf = folder / "slurm.conf"
     values = {"host": socket.gethostname().split(".")[0], "folder": folder, "cpus": min(os.cpu_count() or 1, 2)}
+    values["array_size"] = ARRAY_SIZE
     conf.write_text(CONFIGURATION.format(**values, controller=_free_port(), node=_free_port()))
     (folder / "cgroup.conf").touch()
     files = {"key": key, "socket": folder / "munge.socket", "log": folder / "munged.log"}
