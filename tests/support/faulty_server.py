@@ -25,6 +25,8 @@ CLOSES = "closes the connection without an answer"
 PAGE = "sends the page of a proxy that asks for a password"
 CIRCLE = "redirects in a circle"
 LATER = "asks to come back in an hour"
+WAITS = (HANGS, DRIPS, LATER)
+"""The faults that a client notices by the time alone."""
 DRIP_SECONDS = 0.05
 RESTART_SECONDS = 0.5
 LOGIN_PAGE = b"<html>\n<head><title>Sign in</title></head>\n<body>" + b"Please sign in. " * 200 + b"</body></html>"
@@ -45,11 +47,14 @@ class FaultyServer:
         (path) -> the fault of the request, or None.
     paths : list of str
         Of the requests so far.
+    keeps_waiting : bool
+        Whether a fault since the last choice keeps a client waiting.
     """
 
     def __init__(self, application: Any) -> None:
         self.application = application
-        self.choose_fault: ChooseFault = lambda path: None
+        self.keeps_waiting = False
+        self._choose_fault: ChooseFault = lambda path: None
         self.paths: list[str] = []
         self.ended = threading.Event()
         self._port = 0
@@ -60,6 +65,32 @@ class FaultyServer:
     def uri(self) -> str:
         """The address."""
         return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def choose_fault(self) -> ChooseFault:
+        """The choice."""
+        return self._choose_fault
+
+    @choose_fault.setter
+    def choose_fault(self, choose: ChooseFault) -> None:
+        self._choose_fault = choose
+        self.keeps_waiting = False
+
+    @property
+    def thread(self) -> type[threading.Thread]:
+        """A class of threads that are waited for without limit as long as this server answers them.
+
+        A client with short limits of time would give up a server that is slow on a machine with much to do.
+        """
+        server = self
+
+        class PatientThread(threading.Thread):
+            def join(self, timeout: float | None = None) -> None:
+                while timeout is not None and self.is_alive() and not server.keeps_waiting:
+                    super().join(DRIP_SECONDS)
+                super().join(timeout)
+
+        return PatientThread
 
     def start(self) -> None:
         """Accept connections, at the same port as before."""
@@ -149,6 +180,7 @@ def make_handler(faulty: FaultyServer) -> type[BaseHTTPRequestHandler]:
 
         def fail(self, fault: str | int, body: bytes) -> None:
             self.close_connection = True
+            faulty.keeps_waiting |= fault in WAITS
             if isinstance(fault, int):
                 self.send_answer(fault, b"the server is out of order")
             elif fault == HANGS:
