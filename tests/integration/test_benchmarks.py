@@ -85,7 +85,7 @@ def test_a_study_is_measured_beside_a_loop(
             monkeypatch.setattr(sys, "argv", command[2:])
             exec(command[2], {})
             return Cost(1.0, 2.0)
-        assert start(folder, command[3:]).wait(60) == 0
+        assert start(folder, command[3:]).wait(400) == 0
         return Cost(1.0, 3.0)
 
     monkeypatch.setattr(study, "measure", measure_here)

@@ -318,7 +318,7 @@ def in_two_processes(bakeoff: Bakeoff, start: Start, *words: str, storage: str =
     """Give the same command twice at once, as two machines would; both end well."""
     bakeoff.patch.setenv("STORAGE", storage)
     both = [start(bakeoff.folder, [*STUDY, *NEIGHBOURS, *words]) for _ in range(2)]
-    assert [process.wait(120) for process in both] == [0, 0], (bakeoff.folder / OUTPUT).read_text()
+    assert [process.wait(400) for process in both] == [0, 0], (bakeoff.folder / OUTPUT).read_text()
 
 
 # Several trials at a time

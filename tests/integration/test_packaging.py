@@ -18,7 +18,7 @@ BUILD = "import sys; from hatchling import build; getattr(build, sys.argv[1])(sy
 def build(kind: str, folder: Path) -> Path:
     """Build this checkout as a wheel or a source distribution into a folder; return the file."""
     words = [sys.executable, "-c", BUILD, kind, str(folder)]
-    subprocess.run(words, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    subprocess.run(words, cwd=ROOT, check=True, capture_output=True, timeout=600)
     (built,) = folder.iterdir()
     return built
 
@@ -35,7 +35,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of packages that holds the wheel and nothing of this checkout."""
     folder = tmp_path_factory.mktemp("site")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(folder)]
-    subprocess.run([*pip, str(wheel)], check=True, capture_output=True, timeout=120)
+    subprocess.run([*pip, str(wheel)], check=True, capture_output=True, timeout=600)
     return folder
 
 
@@ -78,7 +78,7 @@ def test_the_wheel_carries_every_file_under_one_import_name(wheel: Path) -> None
 def test_the_package_index_accepts_the_wheel_and_the_source_distribution(wheel: Path, tmp_path: Path) -> None:
     source = build("build_sdist", tmp_path)
     command = [sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(source)]
-    checked = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    checked = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert checked.stdout.count("PASSED") == 2
 

@@ -100,7 +100,7 @@ def test_a_study_is_verified_to_the_bit_in_an_empty_folder_and_a_second_verifica
     runs = {"6 to run": "6 jobs ran now", "1 to run, 5 already done": "1 job ran now and 5 in an earlier call of yours"}
     for n_to_run, ran in runs.items():  # the job that fails runs each time
         process = start(tmp_path, ["verify", study.name, "trust=[mine]", "workers=2"])
-        output = (tmp_path / OUTPUT).read_text() if process.wait(120) == 0 else ""
+        output = (tmp_path / OUTPUT).read_text() if process.wait(400) == 0 else ""
         assert f"6 jobs: {n_to_run}" in output
         assert output.splitlines()[-2:] == [
             "1 job without scores, as in the study",

@@ -321,7 +321,8 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 def test_a_client_that_does_not_complete_its_header_is_disconnected(
     model: Model, beginning: bytes, is_first: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "HEADER_SECONDS", 0.3)
+    # A header that is sent at once arrives in time, also on a machine with much to do.
+    monkeypatch.setattr(app, "HEADER_SECONDS", 0.3 if is_first else 3)
     with serving(model) as address, connect(address) as client:
         client.sendall(b"" if is_first else b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n")
         client.sendall(beginning)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections import Counter
 from collections.abc import Collection
@@ -253,8 +254,11 @@ def test_a_job_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
     assert "the job took longer than timeout=8 seconds" in answer.err
 
 
-def test_a_single_run_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
-    answer = bakeoff(*TRUST, "learner._target_=failing.Sleeping", "timeout=1.5s")
+def test_a_single_run_that_takes_too_long_fails(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
+    alarms: list[tuple[int, float]] = []
+    monkeypatch.setattr("signal.setitimer", lambda *alarm: alarms.append(alarm))
+    answer = bakeoff(*TRUST, "learner._target_=failing.Overdue", "timeout=1.5s")
+    assert alarms == [(signal.ITIMER_REAL, 1.5), (signal.ITIMER_REAL, 0)]
     assert (answer.status, states(bakeoff)) == (1, {"FAILED": 1}), answer.err
     assert "the job took longer than timeout=1.5 seconds" in answer.err
 

@@ -55,7 +55,7 @@ def test_a_signal_ends_the_running_jobs_of_workers_killed(bakeoff: Bakeoff, star
     process = start(bakeoff.folder, [*words, "seed=0,1,2", "workers=2"])
     wait_for(bakeoff.folder / "asleep")
     process.send_signal(number)
-    assert process.wait(60) == 128 + number
+    assert process.wait(240) == 128 + number
     assert {run.info.status for run in bakeoff.runs()} == {"KILLED"}
     printed = (bakeoff.folder / OUTPUT).read_text()
     assert "The same command runs the jobs that are not done." in printed

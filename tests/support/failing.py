@@ -54,6 +54,15 @@ class Sleeping(MajorityClassifier):
         return self
 
 
+class Overdue(MajorityClassifier):
+    """Takes so long that the alarm of its time limit rings."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Ring."""
+        signal.raise_signal(signal.SIGALRM)
+        return self
+
+
 class Raising(MajorityClassifier):
     """Raises the error that its parameter names, or kills its process.
 

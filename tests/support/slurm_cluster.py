@@ -15,7 +15,7 @@ from pathlib import Path
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "srun", "scancel")
 ARRAY_SIZE = 3
 """The most jobs in an array; by default, Slurm allows 1,001."""
-START_SECONDS = 60
+START_SECONDS = 300
 CONFIGURATION = """
 ClusterName=bakeoff
 SlurmctldHost={host}(127.0.0.1)
