@@ -30,6 +30,8 @@ from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
 
 MAX_PROCESSES_PER_CORE = 8
 """The maximum number of processes per core; more would only wait for one another and use more memory."""
+MAX_UNSHARED_ROWS = 10_000
+"""The number of rows of all fits up to which ``n_jobs=-1`` starts no processes, whose imports take seconds."""
 
 
 def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int = 1) -> Iterator[FoldResult]:
@@ -40,14 +42,19 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
     experiment : Experiment
     splits : sequence of Split
     n_jobs : int
-        The number of processes that share the splits, with one BLAS thread each; -1 for one per core.
+        The number of processes that share the splits, with one BLAS thread each; -1 for one per core, unless the
+        splits have few rows.
 
     Yields
     ------
     FoldResult
         The results, in order.
     """
-    if n_jobs == 1 or len(splits) == 1:
+    n_rows = experiment.fits_per_split * sum(len(split.train) for split in splits)
+    if n_jobs < 0 and n_rows <= MAX_UNSHARED_ROWS:
+        n_jobs = 1
+    n_processes = limit_processes(n_jobs, len(splits))
+    if n_processes == 1:
         for number, split in enumerate(splits):
             yield evaluate_split(experiment, number, split)
         return
@@ -55,7 +62,7 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
     with parallel_config("loky", inner_max_num_threads=1, initializer=get_finder().install):
         # A count in another process would not reach this one.
         experiment = replace(experiment, count_fit=object)
-        parallel = Parallel(n_jobs=limit_processes(n_jobs, len(splits)), return_as="generator")
+        parallel = Parallel(n_jobs=n_processes, return_as="generator")
         calls = (delayed(evaluate_split)(experiment, number, split) for number, split in enumerate(splits))
         yield from parallel(calls)
 
@@ -203,8 +210,11 @@ def limit_processes(n_asked: int, n_tasks: int) -> int:
     Parameters
     ----------
     n_asked : int
-        The requested number; -1 for one per core.
+        The requested number; -1 for one per core, -2 for one less.
     n_tasks : int
         The number of tasks that the processes share.
     """
-    return n_asked if n_asked < 0 else max(1, min(n_asked, n_tasks, count_most_processes()))
+    from joblib import effective_n_jobs
+
+    n_wanted = effective_n_jobs(n_asked) if n_asked < 0 else n_asked
+    return max(1, min(n_wanted, n_tasks, count_most_processes()))

@@ -257,6 +257,7 @@ class SweepEngine:
         plan = make_plan(jobs, self.runner, display.err.print, resume=resume)
         store = find_store(plan.jobs, self.runner)
         findings = dict.fromkeys([
+            *plan.remarks,
             *(sentence for job in plan.identified for sentence in describe_unidentified(job.spec)),
             *(f"{each.name}: {text}" for each in self.runner.resources.datasets for text in list_remarks(each, store)),
         ])  # fmt: skip

@@ -15,6 +15,10 @@ from bakeoff.pipeline.tracking import history, provenance, stored_runs
 from bakeoff.pipeline.tracking.store import Store, load_runs, tidy_name
 
 STATE_WORDS = {TO_DO: "to run", NOT_RUN: "beyond the budget", DONE: "already done", INVALID: "invalid"}
+RENAMED = (
+    "jobs have finished in another experiment, which may have been renamed; they are not repeated with "
+    "tracking.experiment={0!r}."
+)
 USER_TAG = "mlflow.user"
 UNKNOWN_USER = "an unknown user"
 
@@ -28,10 +32,13 @@ class Plan:
     jobs : tuple of Job
     authors : str
         A sentence on who ran the jobs that are done; empty if only this user did.
+    remarks : tuple of str
+        A sentence if no job is done, but some have finished in another experiment, such as one that was renamed.
     """
 
     jobs: tuple[Job, ...] = ()
     authors: str = ""
+    remarks: tuple[str, ...] = ()
 
     def with_state(self, state: str) -> list[Job]:
         """Return the jobs with a given state."""
@@ -72,12 +79,17 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, res
     found = [_identify(job, runner) for job in announce_long(jobs, "identifying", announce)]
     _require_one_store(found)
     done: dict[str, str] = {}
+    other = None
+    hashes = {job.hash for job in found if job.hash}
     store = find_store(found, runner)
     claims = None if store is None else runner.claims_of(store)
     found = [_count_claims(job, claims) for job in found]
     if resume and store is not None:
-        done = find_done_jobs(store, {job.hash for job in found if job.hash})
-    return Plan(tuple(_check(job, done, runner) for job in announce_long(found, "checking", announce)))
+        done = find_done_jobs(store, hashes)
+        other = None if done else history.find_experiment_of_jobs(store, hashes)
+    remarks = () if other is None else (RENAMED.format(other),)
+    checked = [_check(job, done, runner) for job in announce_long(found, "checking", announce)]
+    return Plan(tuple(checked), remarks=remarks)
 
 
 def find_store(jobs: Sequence[Job], runner: JobRunner) -> Store | None:

@@ -20,6 +20,7 @@ from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
 from bakeoff.pipeline.tracking.heartbeat import PROCESS_TAG, has_lost_process
 from bakeoff.pipeline.tracking.mlflow_tables import (
+    READ_EXPERIMENTS_OF_JOBS,
     READ_RUNS_OF_JOBS,
     READ_SCORED_JOBS,
     READ_STARTS_OF_JOBS,
@@ -67,6 +68,16 @@ def find_runs_of_jobs(store: Store, hashes: Collection[str], keys: Keys = None, 
         if newest.info.status != FINISHED == run.info.status:
             found[job_hash] = run
     return found
+
+
+def find_experiment_of_jobs(store: Store, hashes: Collection[str]) -> str | None:
+    """Return the name of an experiment in which a job has finished; a server is asked for one of the jobs."""
+    if has_database(store.client):
+        ask = partial(store.calls.call, read_rows, store.client, READ_EXPERIMENTS_OF_JOBS)
+        return next((name for batch in list_batches(hashes) for (name,) in ask(hashes=batch)), None)
+    query = f"{IS_FINISHED} and tags.config_hash = '{min(hashes)}'"
+    ids = (run.info.experiment_id for run in _search_everywhere(store, query))
+    return next((store.client.get_experiment(each).name for each in ids), None)
 
 
 class RunStart(NamedTuple):

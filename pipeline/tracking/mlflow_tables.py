@@ -72,6 +72,12 @@ SELECT job.value, runs.start_time, runs.lifecycle_stage = 'deleted'
 FROM tags AS job JOIN runs ON runs.run_uuid = job.run_uuid
 WHERE job.key = 'config_hash' AND job.value IN :hashes
 """
+READ_EXPERIMENTS_OF_JOBS = """
+SELECT experiments.name
+FROM tags AS job JOIN runs ON runs.run_uuid = job.run_uuid JOIN experiments USING (experiment_id)
+WHERE job.key = 'config_hash' AND job.value IN :hashes AND runs.status = 'FINISHED'
+AND runs.lifecycle_stage = 'active' AND experiments.lifecycle_stage = 'active'
+"""
 INFO_FIELDS = ("run_id", "run_name", "status", "start_time", "end_time", "lifecycle_stage", "artifact_uri")
 READ_INFOS = """
 SELECT run_uuid, name, status, start_time, end_time, lifecycle_stage, artifact_uri FROM runs WHERE run_uuid IN :ids

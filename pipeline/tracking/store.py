@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean, first_line, write_install_command
 from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.text.secrets import expand_address, find_secrets, hide_secrets
-from bakeoff.pipeline.text.wording import count_nouns, expand_home
+from bakeoff.pipeline.text.wording import count_nouns, cut_text, expand_home
 from bakeoff.pipeline.tracking.limited_calls import DATABASE_SERVER, LimitedCalls, is_server
 from bakeoff.pipeline.tracking.mlflow_tables import (
     ARTIFACTS_FOLDER,
@@ -70,6 +70,8 @@ Errors that MLflow logs are also raised. MLflow makes a single attempt, because 
 NOISY_LOGGERS = ("sqlalchemy.pool", "urllib3.connectionpool", "alembic")
 """Loggers whose warnings, each with a traceback, report an unusable store, which the error explains in a sentence."""
 MAX_SHOWN_RUNS = 3
+MAX_NAME_BYTES = 255
+"""The longest name of a folder on common systems."""
 CONTROL_SIGNS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
 """Characters that end a line, move the cursor of a terminal, or reverse the direction of text."""
 TEXT = r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-f]{4})*"'
@@ -245,6 +247,11 @@ def open_store(given: str | None, experiment: str, create: bool = True, is_known
     StoreError
         A known store is lost.
     """
+    if len(experiment.encode()) > MAX_NAME_BYTES:
+        raise UserError(
+            f"tracking.experiment={cut_text(experiment, 40)!r} has {len(experiment):,} letters, and names a folder; "
+            f"shorten it to at most {MAX_NAME_BYTES} bytes."
+        )
     uri = store_uri(given)
     quiet_mlflow()
     if not create and not store_exists(uri):

@@ -9,13 +9,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from command import Bakeoff
 
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError, write_install_command
+from bakeoff.pipeline.launcher import slurm
 from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, SweepOrigin, WaitForJob
 from bakeoff.pipeline.sweep.jobs import FINISHED, Job, JobOutcome
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
@@ -81,6 +84,31 @@ class Scripted(Launcher):
 def test_a_job_that_does_not_come_back_affects_no_other() -> None:
     outcomes = list(Scripted(done, dies, done).outcomes())
     assert [(each.kind, each.reason) for each in outcomes] == [("finished", ""), ("killed", "killed"), ("finished", "")]
+
+
+def test_one_query_and_one_more_find_all_jobs_that_ended_without_a_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slurm, "SLURM_POLL_SECONDS", 0)
+    monkeypatch.setattr(slurm, "RESULT_POLL_SECONDS", 0)
+    paths = [SimpleNamespace(result_pickle=tmp_path / f"{i}", stderr=f"{i}.err") for i in range(1000)]
+    jobs = [SimpleNamespace(job_id=f"7_{i}", paths=path, result=done) for i, path in enumerate(paths)]
+    n_queries = 0
+
+    def find_ended() -> set[str]:
+        nonlocal n_queries
+        n_queries += 1
+        if n_queries == 2:  # a result that arrives late
+            paths[5].result_pickle.touch()
+        return {job.job_id for job in jobs}
+
+    results = slurm.JobResults(find_ended)
+    reasons = [outcome.reason for outcome in Scripted(*(partial(results.wait_for, job) for job in jobs)).outcomes()]
+    assert n_queries == 2
+    assert reasons[5] == ""
+    assert [*filter(None, reasons)] == [
+        f"its process ended and left no result; see {i}.err" for i in range(1000) if i != 5
+    ]
 
 
 def test_an_interrupt_while_waiting_cancels_the_jobs() -> None:

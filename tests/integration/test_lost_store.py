@@ -312,6 +312,14 @@ def test_a_sweep_stops_when_its_store_is_lost_and_goes_on_where_it_stopped(
     assert len(hashes) == len(runs) == 6
 
 
+def test_an_experiment_that_was_renamed_on_a_server_is_named(bakeoff: Bakeoff, faulty: FaultyServer) -> None:
+    sweep = ("-m", *JOB, "seed=1,2", "tracking.models=false", "tracking.experiment=before")
+    assert bakeoff(*sweep).status == 0
+    found = open_store(faulty.uri, "before")
+    found.client.rename_experiment(found.experiment_id, "after")
+    assert "they are not repeated with tracking.experiment='after'." in bakeoff(*sweep).err
+
+
 @contextmanager
 def locking(file: Path, seconds: float = HANG_SECONDS) -> Iterator[subprocess.Popen[str]]:
     """Hold a SQLite file locked in another process."""

@@ -15,6 +15,7 @@ from command import Answer, Bakeoff
 
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.done_jobs import Claims
+from bakeoff.pipeline.sweep.jobs import FAILED, KILLED, SKIPPED, JobOutcome
 from bakeoff.pipeline.sweep.work import Work
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.heartbeat import identify_process
@@ -113,12 +114,25 @@ def test_a_sweep_with_an_invalid_job_starts_nothing(bakeoff: Bakeoff) -> None:
     assert not (bakeoff.folder / "outputs").exists()
 
 
+@pytest.mark.parametrize("prefix", [(), ("-m",)], ids=["run", "sweep"])
+def test_a_name_that_is_too_long_for_the_folder_of_an_experiment_is_refused_before_anything_is_made(
+    bakeoff: Bakeoff, prefix: tuple[str, ...]
+) -> None:
+    command = (*prefix, "dataset=iris", "learner=majority")
+    answer = bakeoff(*command, f"tracking.experiment={'ü' * 128}")
+    assert answer.status == 2
+    assert f"tracking.experiment='{'ü' * 39}…' has 128 letters, and names a folder" in answer.err
+    assert "shorten it to at most 255 bytes" in answer.err
+    assert not (bakeoff.folder / "outputs" / "mlflow.db").exists()
+    assert bakeoff(*command, f"tracking.experiment={'ü' * 127}").status == 0
+
+
 def test_the_others_run_where_invalid_ones_are_to_be_skipped(bakeoff: Bakeoff) -> None:
     command = ("-m", "dataset=iris,cars", "learner=majority", "on_invalid=skip")
     for _ in range(2):
         answer = bakeoff(*command)
         assert (answer.status, states(bakeoff)) == (0, {"FINISHED": 1}), answer.err
-        assert "1 of 2 jobs did not finish:\n  refused  #" in answer.err
+        assert "1 of 2 jobs did not finish:\n  1 refused: " in answer.err
     assert bakeoff("-m", "dataset=cars,diabetes", "learner=majority", "on_invalid=skip").status == 2
 
 
@@ -129,7 +143,7 @@ def test_an_error_while_one_job_is_checked_concerns_this_job_alone(bakeoff: Bake
     Path("what").write_text(what)
     answer = bakeoff(*command, "on_invalid=skip")
     assert (answer.status, states(bakeoff)) == (0, {"FINISHED": 1}), answer.err
-    assert "1 of 2 jobs did not finish:\n  refused  #" in answer.err
+    assert "1 of 2 jobs did not finish:\n  1 refused: " in answer.err
     assert f"{what}: it cannot be prepared" in answer.err
     answer = bakeoff(*command)
     assert (answer.status, "refused: 1 of 2 jobs cannot run" in answer.err) == (2, True)
@@ -226,6 +240,65 @@ def test_the_jobs_of_a_sweep_share_one_store(bakeoff: Bakeoff) -> None:
     answer = bakeoff(*IRIS, "tracking.experiment=one,two")
     assert (answer.status, "the jobs of a sweep share one store" in answer.err) == (2, True)
     assert bakeoff("plan", "-m", *IRIS[1:-1], "tracking.models=true,false").status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("seed=range(1e3)",), "seed: Value '0.0' of type 'float' could not be converted to Integer."),
+        (("seed=range(30)", "audit=off"), "audit=off is not an option. Allowed: none, strict, warn."),
+        (("seed=range(30)", "learner.weight=3"), "learner.weight is not a key"),
+    ],
+)
+def test_a_reason_that_jobs_share_is_said_once_before_the_first_of_them(
+    bakeoff: Bakeoff, words: tuple[str, ...], reason: str
+) -> None:
+    answer = bakeoff("-m", "learner=majority", "dataset=iris", *words)
+    lines = [line for line in answer.err.splitlines() if " done" not in line]
+    n_jobs = 1000 if "1e3" in words[0] else 30
+    assert (answer.status, len(lines)) == (2, 3), answer.err
+    assert lines[0].startswith(f"refused: {n_jobs} of {n_jobs} jobs cannot run")
+    assert lines[1].startswith(f"  {n_jobs} refused: {reason}")
+    assert lines[2].startswith("    #0 learner=majority")
+    assert lines[2].endswith(f" and {n_jobs - 5} more")
+
+
+def test_jobs_that_one_cause_ends_are_said_once_and_then_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    display = SweepDisplay(30)
+    outcomes = [JobOutcome(i, f"job {i}", KILLED, f"its process {4711 + i} ended") for i in range(29)]
+    outcomes.append(JobOutcome(29, "job 29", FAILED, "its process 1 ended"))
+    for outcome in outcomes:
+        display.show_outcome(outcome)
+    display.show_unfinished(outcomes, 40)
+    printed = capsys.readouterr()
+    assert [line.split()[0] for line in printed.out.splitlines()] == ["#0", "#29"]
+    assert [line.strip() for line in printed.err.splitlines()] == [
+        "30 of 40 jobs did not finish:",
+        "29 killed: its process 4711 ended",
+        "#0 job 0, #1 job 1, #2 job 2, #3 job 3, #4 job 4 and 24 more",
+        "1 failed: its process 1 ended",
+        "#29 job 29",
+    ]
+
+
+def test_jobs_that_are_done_are_shown_although_they_have_one_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    display = SweepDisplay(2)
+    for number in range(2):
+        display.show_outcome(JobOutcome(number, "job", SKIPPED, "it had already finished"))
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["#0", "#1"]
+
+
+def test_a_sweep_whose_experiment_was_renamed_says_which_key_does_not_repeat_it(bakeoff: Bakeoff) -> None:
+    command = ("-m", "dataset=iris", "learner=majority", "seed=1,2")
+    bakeoff(*command)
+    client = bakeoff.client()
+    client.rename_experiment(client.get_experiment_by_name("bakeoff").experiment_id, "study 1")
+    again = bakeoff(*command)
+    assert "2 to run" in again.out
+    assert "they are not repeated with tracking.experiment='study 1'." in again.err
+    for words in (command, (*command, "tracking.experiment=study 1")):
+        answer = bakeoff(*words)
+        assert ("0 to run" in answer.out, "another experiment" in answer.err) == (True, False), answer.err
 
 
 # One failing job

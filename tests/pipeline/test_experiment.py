@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from doubles import Log, Recorder, RecordingStep, experiment, numbered
+from joblib import cpu_count
 from sklearn.ensemble import RandomForestClassifier
 
 from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_splits, fit_final_model, fit_model
+from bakeoff.pipeline.experiment import loop as loop_module
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.experiment.loop import count_most_processes, limit_processes
 from bakeoff.pipeline.stages.dataset import load_bundled
@@ -186,4 +188,26 @@ def test_folds_that_two_processes_share_are_those_of_one_in_the_same_order() -> 
 def test_processes_are_at_most_as_many_as_tasks_and_eight_per_core() -> None:
     most = count_most_processes()
     assert [limit_processes(10**9, n_tasks) for n_tasks in (0, 3, 10**9)] == [1, 3, most]
-    assert limit_processes(-1, 10**9) == -1
+    assert [limit_processes(-1, n_tasks) for n_tasks in (1, 10**9)] == [1, cpu_count()]
+
+
+@pytest.mark.parametrize(("n_jobs", "n_rows", "n_processes"), [(-1, 150, []), (-1, 2000, [7]), (2, 150, [2])])
+def test_one_process_per_core_is_started_only_for_splits_with_many_rows_and_at_most_one_for_each(
+    monkeypatch: pytest.MonkeyPatch, n_jobs: int, n_rows: int, n_processes: list[int]
+) -> None:
+    class Parallel:
+        def __init__(self, **settings: Any) -> None:
+            started.append(settings["n_jobs"])
+
+        def __call__(self, calls: Any) -> list[Any]:
+            return [*calls]
+
+    started: list[int] = []
+    monkeypatch.setattr(loop_module, "Parallel", Parallel)
+    monkeypatch.setattr("joblib.effective_n_jobs", lambda n_jobs: 64)
+    monkeypatch.setattr(loop_module, "count_most_processes", lambda: 512)
+    monkeypatch.setattr(loop_module, "evaluate_split", lambda experiment, number, split: number)
+    built = experiment(load_bundled("iris"), splitter=KFold(folds=7))
+    splits = [replace(split, train=np.arange(n_rows)) for split in built.make_splits().folds]
+    assert len([*evaluate_splits(built, splits, n_jobs)]) == 7
+    assert started == n_processes
