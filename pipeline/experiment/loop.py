@@ -51,9 +51,8 @@ def evaluate_splits(experiment: Experiment, splits: Sequence[Split], n_jobs: int
         The results, in order.
     """
     n_rows = experiment.fits_per_split * sum(len(split.train) for split in splits)
-    if n_jobs < 0 and n_rows <= MAX_UNSHARED_ROWS:
-        n_jobs = 1
-    n_processes = limit_processes(n_jobs, len(splits))
+    is_small = n_jobs < 0 and n_rows <= MAX_UNSHARED_ROWS
+    n_processes = 1 if is_small else limit_processes(n_jobs, len(splits))
     if n_processes == 1:
         for number, split in enumerate(splits):
             yield evaluate_split(experiment, number, split)

@@ -57,9 +57,10 @@ class SubmititLauncher(Launcher):
     def find_ended(self, jobs: Sequence[Any]) -> set[str]:
         """Return the ids of the jobs that have ended, with or without a result."""
 
-    @abstractmethod
     def cancel(self, jobs: Sequence[Any]) -> None:
         """Cancel the jobs that have not ended."""
+        for job in jobs:
+            job.cancel()
 
     def __init__(self, **parameters: Any) -> None:
         for key, unit in DURATION_UNITS.items():
@@ -83,7 +84,7 @@ class SubmititLauncher(Launcher):
             for start in range(0, len(payloads), size):
                 jobs += executor.map_array(_run_payload, payloads[start : start + size])
                 # The next array waits for this one, so that no more jobs than array_parallelism run at a time.
-                executor.update_parameters(slurm_dependency=f"afterany:{_find_array(jobs[-1])}")
+                executor.update_parameters(slurm_dependency=f"afterany:{jobs[-1].job_id.partition('_')[0]}")
         except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError) as error:
             self.cancel(jobs)
             raise UserError(f"hydra/launcher=submitit_{cluster}: {' '.join(str(error).split())}") from error
@@ -169,11 +170,6 @@ class JobResults:
         return outcome
 
 
-def _find_array(job: Any) -> str:
-    """Return the id of the array of a job."""
-    return str(job.job_id).partition("_")[0]
-
-
 class SlurmLauncher(SubmititLauncher):
     """Runs jobs on a Slurm cluster."""
 
@@ -187,7 +183,8 @@ class SlurmLauncher(SubmititLauncher):
 
     def cancel(self, jobs: Sequence[Any]) -> None:
         """Cancel the arrays."""
-        subprocess.run(["scancel", "--quiet", *{_find_array(job) for job in jobs}], check=False)
+        arrays = {job.job_id.partition("_")[0] for job in jobs}
+        subprocess.getoutput(f"scancel --quiet {' '.join(arrays)}")
 
 
 class LocalLauncher(SubmititLauncher):
@@ -198,8 +195,3 @@ class LocalLauncher(SubmititLauncher):
     def find_ended(self, jobs: Sequence[Any]) -> set[str]:
         """Return the jobs whose process has ended."""
         return {job.job_id for job in jobs if job.done()}
-
-    def cancel(self, jobs: Sequence[Any]) -> None:
-        """Interrupt the processes."""
-        for job in jobs:
-            job.cancel()

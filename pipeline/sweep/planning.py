@@ -79,17 +79,16 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, res
     found = [_identify(job, runner) for job in announce_long(jobs, "identifying", announce)]
     _require_one_store(found)
     done: dict[str, str] = {}
-    other = None
+    others: list[str] = []
     hashes = {job.hash for job in found if job.hash}
     store = find_store(found, runner)
     claims = None if store is None else runner.claims_of(store)
     found = [_count_claims(job, claims) for job in found]
     if resume and store is not None:
         done = find_done_jobs(store, hashes)
-        other = None if done else history.find_experiment_of_jobs(store, hashes)
-    remarks = () if other is None else (RENAMED.format(other),)
-    checked = [_check(job, done, runner) for job in announce_long(found, "checking", announce)]
-    return Plan(tuple(checked), remarks=remarks)
+        others = [] if done else history.list_experiments_of_jobs(store, hashes)
+    checked = tuple(_check(job, done, runner) for job in announce_long(found, "checking", announce))
+    return Plan(checked, remarks=tuple(map(RENAMED.format, others)))
 
 
 def find_store(jobs: Sequence[Job], runner: JobRunner) -> Store | None:

@@ -70,14 +70,16 @@ def find_runs_of_jobs(store: Store, hashes: Collection[str], keys: Keys = None, 
     return found
 
 
-def find_experiment_of_jobs(store: Store, hashes: Collection[str]) -> str | None:
-    """Return the name of an experiment in which a job has finished; a server is asked for one of the jobs."""
+def list_experiments_of_jobs(store: Store, hashes: Collection[str]) -> list[str]:
+    """Return the names of the experiments in which jobs have finished; a server is asked for one of the jobs."""
     if has_database(store.client):
         ask = partial(store.calls.call, read_rows, store.client, READ_EXPERIMENTS_OF_JOBS)
-        return next((name for batch in list_batches(hashes) for (name,) in ask(hashes=batch)), None)
-    query = f"{IS_FINISHED} and tags.config_hash = '{min(hashes)}'"
-    ids = (run.info.experiment_id for run in _search_everywhere(store, query))
-    return next((store.client.get_experiment(each).name for each in ids), None)
+        names = [name for batch in list_batches(hashes) for (name,) in ask(hashes=batch)]
+    else:
+        runs = _search_everywhere(store, f"{IS_FINISHED} and tags.config_hash = '{min(hashes)}'")
+        ids = [run.info.experiment_id for run in runs if run.info.lifecycle_stage == "active"]
+        names = [store.client.get_experiment(each).name for each in ids]
+    return list(dict.fromkeys(names))
 
 
 class RunStart(NamedTuple):

@@ -92,13 +92,11 @@ class LimitedCalls:
     def _make_client(self) -> None:
         from mlflow import MlflowClient
 
-        has_answered = self._has_answered
         if self._uri.startswith(DATABASE_SERVER):
             # MLflow would try to connect for minutes while holding a lock.
             self.call(_try_connection, self._uri)
         # Without an explicit registry, a client would use that of MLflow's global settings.
         self._client = self.call(MlflowClient, tracking_uri=self._uri, registry_uri=self._uri)
-        self._has_answered = has_answered  # a client is made without asking its server
         if has_database(self._client):  # a copy of the process must not use its connections, which MLflow keeps
             os.register_at_fork(before=get_backend(self._client).engine.dispose)
 
