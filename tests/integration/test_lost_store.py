@@ -36,6 +36,7 @@ from faulty_server import (
 
 from bakeoff.pipeline import experiment
 from bakeoff.pipeline.card import report
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import limited_calls, run
 from bakeoff.pipeline.tracking.database_file import DatabaseFile, close_all
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
@@ -224,6 +225,17 @@ def test_a_server_that_is_started_again_is_survived(
     answer = bakeoff(*JOB)
     assert answer.status == 0, answer.err
     assert f"; trying for {HANG_SECONDS} seconds" in answer.err
+
+
+def test_a_worker_that_opens_the_store_of_its_sweep_in_an_outage_waits_for_the_end(
+    faulty: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limited_calls, "MAX_OUTAGE_SECONDS", HANG_SECONDS)
+    faulty.fail_at(503, "", times=3)
+    assert open_store(faulty.uri, "bakeoff", is_known=True).experiment_id
+    faulty.fail_at(503, "", times=3)
+    with pytest.raises(UserError, match="503"):
+        open_store(faulty.uri, "bakeoff")
 
 
 @pytest.mark.slow
