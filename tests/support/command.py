@@ -16,7 +16,6 @@ import pytest
 
 from bakeoff.pipeline.cli import main as cli
 
-
 DAY_SECONDS = 86_400.0
 
 
