@@ -5,9 +5,11 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from types import NoneType
 from typing import Any
 
 from bakeoff.pipeline.text.secrets import hide_secrets
+from bakeoff.pipeline.text.wording import join_words, shorten_message
 
 STORE_THREAD = "call of the store"
 """The name of the threads in which the store is called; one that lives on when the command ends waits in vain."""
@@ -17,29 +19,31 @@ TYPO = 0.9
 """The least similarity of a word that is misspelled."""
 
 
-class UserError(Exception):
-    """An error that the user can fix, found before anything ran.
-
-    The message names the key, the value given, the values allowed and the remedy. Secrets in it are hidden.
-    """
+class Explained(Exception):
+    """Abstract: an error whose message explains it to the user, without secrets and of limited length."""
 
     is_sentence = True
 
     def __init__(self, message: object = "") -> None:
-        super().__init__(hide_secrets(str(message)))
+        super().__init__(shorten_message(hide_secrets(str(message))))
+
+
+class UserError(Explained):
+    """An error that the user can fix, found before anything ran.
+
+    The message names the key, the value given, the values allowed and the remedy.
+    """
 
 
 class MissingPackage(UserError):
     """An option needs a package that is not installed; the message names the extra that installs it."""
 
 
-class StoreError(Exception):
+class StoreError(Explained):
     """The store of runs cannot be read or written, although it could be when the command started.
 
     The message names the store, the reason and the remedy; the exit code is 1.
     """
-
-    is_sentence = True
 
 
 class InvalidPredictions(UserError):
@@ -145,11 +149,18 @@ def _split_word(word: str) -> set[str]:
     return set(re.split(r"[\W_]+", word.lower()))
 
 
-BOOLEANS: Mapping[str, Any] = {"bool": bool, "bool | None": bool | None}
-"""The annotation of a Boolean -> the type of its values."""
-SINGLE = ("str", "int", "float")
-NULLABLE = re.compile("^$|None|Any|object|Optional")
-"""The annotation of a single value, and of one that may be null; parameters without annotation have an empty one."""
+KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "bool": ((bool,), "true or false"),
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "str": ((str, int, float, bool), "a single value"),
+    "Sequence": ((list, tuple), "a list ([A,B])"),
+    "Mapping": ((dict,), "a mapping ({NAME: VALUE})"),
+    "None": ((NoneType,), "null"),
+}
+"""The name of a type in an annotation -> the types of its values in YAML, and its noun."""
+ARGUMENTS = re.compile(r"\[.*?\](?= \||$)")
+"""The types in a type, such as ``[str]``."""
 
 
 def is_whole(value: Any, least: int) -> bool:
@@ -164,9 +175,9 @@ def require_folds(key: str, folds: Any, verb: str) -> None:
 
 
 def require_kind(key: str, value: Any, annotation: Any) -> None:
-    """Reject a Boolean that is neither true nor false, null in place of a value, and a list in place of a single value.
+    """Reject a value of the configuration that is of no type in the annotation of its parameter.
 
-    Text would be treated as true.
+    Text would be treated as true, and as a list of letters.
 
     Parameters
     ----------
@@ -174,21 +185,20 @@ def require_kind(key: str, value: Any, annotation: Any) -> None:
     value : object
         A part of the configuration that is not built yet.
     annotation : object
-        That of the parameter: a class, another type, or text; empty text if there is none.
+        That of the parameter: a class, another type, or text; unknown types allow any value.
 
     Raises
     ------
     UserError
     """
-    shown = "null" if value is None else repr(value)
-    kind = annotation.__name__ if isinstance(annotation, type) else str(annotation)
-    allowed = BOOLEANS.get(kind)
-    if allowed and not isinstance(value, allowed):
-        raise UserError(f"{key}={shown} must be true or false.")
-    if value is None and not NULLABLE.search(kind):
+    written = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    names = [name.rpartition(".")[2] for name in ARGUMENTS.sub("", written).split(" | ")]
+    if not KINDS.keys() >= {*names} or any(type(value) in KINDS[name][0] for name in names):
+        return
+    if value is None:
         raise UserError(f"{key}=null: this key takes a value; give one, or leave the key out.")
-    if isinstance(value, list | Mapping) and kind.removesuffix(" | None") in SINGLE:
-        raise UserError(f"{key}={shown} must be a single value.")
+    allowed = join_words([KINDS[name][1] for name in names], "or")
+    raise UserError(f"{key}={value!r} must be {allowed}.")
 
 
 def first_line(error: object) -> str:

@@ -24,7 +24,7 @@ import bakeoff
 from bakeoff.pipeline.cli.arguments import TRACEBACK_VARIABLE, VERBS, VERSION_FLAG, run_verb, shows_tracebacks
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
-from bakeoff.pipeline.text.wording import show_controls
+from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -117,10 +117,10 @@ def run_words(words: Sequence[str]) -> int:
     except UserError as error:
         if has_tracebacks and error.__context__ is not None:
             print(format_traceback(error.__context__), file=sys.stderr)
-        print(f"refused: {show_controls(str(error))}", file=sys.stderr)
+        print_note(f"refused: {error}")
         return EXIT_REFUSED
     except StoreError as error:
-        print(f"failed: {show_controls(describe_error(error))}", file=sys.stderr)
+        print_note(f"failed: {describe_error(error)}")
         return EXIT_FAILED
     except SystemExit as error:
         print(f"failed: the code that this command ran has called sys.exit({error.code!r})", file=sys.stderr)
@@ -128,11 +128,8 @@ def run_words(words: Sequence[str]) -> int:
     except Exception as error:
         if has_tracebacks:
             raise
-        reason = show_controls(hide_secrets(" ".join(str(error).split()))) or "no reason was given"
-        print(
-            f"failed: {type(error).__name__}: {reason} ({TRACEBACK_VARIABLE}=1 in the environment shows where)",
-            file=sys.stderr,
-        )
+        reason = hide_secrets(" ".join(str(error).split())) or "no reason was given"
+        print_note(f"failed: {type(error).__name__}: {reason} ({TRACEBACK_VARIABLE}=1 in the environment shows where)")
         return EXIT_FAILED
     except KeyboardInterrupt as error:
         number = error.number if isinstance(error, Terminated) else signal.SIGINT

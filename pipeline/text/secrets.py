@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
+from bakeoff.pipeline.text.wording import shorten_message
+
 MIN_SECRET_LETTERS = 4
 """Shorter values are not searched for in texts, because they occur in many words."""
 PLAIN_VALUES = ("true", "false", "null", "none")
@@ -78,14 +80,14 @@ def hide_in_values(values: Mapping[str, str], *sources: str) -> dict[str, str]:
 
 
 def describe_error(error: BaseException, *sources: str) -> str:
-    """Return the type and the message of an error, with secrets hidden; for the sources see `hide_secrets`.
+    """Return the type and the message of an error, shortened and with secrets hidden; for the sources see `hide_secrets`.
 
     The type is omitted for an error with ``is_sentence``. Notes are appended.
     """
     is_sentence = getattr(error, "is_sentence", False)
     text = str(error) if is_sentence else f"{type(error).__name__}: {error}"
     notes: Sequence[str] = getattr(error, "__notes__", ())
-    return hide_secrets(" ".join([text, *notes]), *sources)
+    return shorten_message(hide_secrets(" ".join([text, *notes]), *sources))
 
 
 def format_traceback(error: BaseException, *sources: str) -> str:

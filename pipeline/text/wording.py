@@ -295,6 +295,33 @@ def cut_text(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
+MAX_LETTERS = 600
+"""The length of a message; a shortened one leaves room for what is put before it, such as a verb."""
+LONG_WORD = re.compile(r"\S{100,}")
+
+
+def shorten_message(text: str) -> str:
+    """Return a message of at most 600 letters: counts replace the middle of long words, and that of a long message.
+
+    A message begins with its key and ends with its cure, which remain.
+
+    Examples
+    --------
+    >>> shorten_message(f"seed={1000 * 'a'} must be an integer.")
+    'seed=aaaaaaaaaaaaaaaaaaaaaaaaa… (945 letters left out) …aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa must be an integer.'
+    """
+    if len(text) <= MAX_LETTERS:
+        return text
+    text = LONG_WORD.sub(lambda found: _leave_out_middle(found.group(), n_kept=30), text)
+    return text if len(text) <= MAX_LETTERS else _leave_out_middle(text, n_kept=260)
+
+
+def _leave_out_middle(text: str, n_kept: int) -> str:
+    """Return a text with the number of its letters that are left out between the given number at either end."""
+    n_left_out = format_count(len(text) - 2 * n_kept)
+    return f"{text[:n_kept]}… ({n_left_out} letters left out) …{text[-n_kept:]}"
+
+
 def escape_text(text: str) -> str:
     r"""Return a text that OmegaConf resolves to the given text.
 
@@ -372,7 +399,7 @@ def escape(text: str) -> str:
 
 def print_note(note: str) -> None:
     """Print a sentence to standard error."""
-    print(show_controls(note), file=sys.stderr)
+    print(show_controls(shorten_message(note)), file=sys.stderr)
 
 
 def make_console(*, stderr: bool = False, quiet: bool = False, **options: Any) -> Console:
