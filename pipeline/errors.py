@@ -113,13 +113,13 @@ def write_install_command(extra: str) -> str:
     return shlex.join(["pip", "install", *packages])
 
 
-def did_you_mean(given: str, allowed: Iterable[str]) -> str:
+def did_you_mean(given: object, allowed: Iterable[str]) -> str:
     """Suggest the most similar allowed word, or list all of them but Python's own, such as ``__file__``.
 
     Parameters
     ----------
-    given : str
-        The word that is not allowed.
+    given : object
+        The word that is not allowed, or a number.
     allowed : iterable of str
 
     Returns
@@ -135,11 +135,12 @@ def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     'Allowed: knn, svm.'
     """
     words = sorted({word for word in allowed if not word.startswith("__")})
-    parts = _split_word(given)
+    text = str(given).lower()
+    parts = _split_word(text)
     # roc_curve resembles regression_curves, but is another name of roc.
     related = [word for word in words if _split_word(word) <= parts or parts <= _split_word(word)]
     for candidates, cutoff in ((words, TYPO), (related, 0.0), (words, MIN_SIMILARITY)):
-        if similar := get_close_matches(given.lower(), candidates, n=1, cutoff=cutoff):
+        if similar := get_close_matches(text, candidates, n=1, cutoff=cutoff):
             return f"Did you mean {similar[0]!r}?"
     return f"Allowed: {', '.join(words) or 'nothing'}."
 
@@ -154,11 +155,11 @@ KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "int": ((int,), "a whole number"),
     "float": ((int, float), "a number"),
     "str": ((str, int, float, bool), "a single value"),
-    "Sequence": ((list, tuple), "a list ([A,B])"),
-    "Mapping": ((dict,), "a mapping ({NAME: VALUE})"),
+    "Sequence": ((list, tuple), "a list ({key}=[{value}])"),
+    "Mapping": ((dict,), "a mapping ({key}={{NAME: {value}}})"),
     "None": ((NoneType,), "null"),
 }
-"""The name of a type in an annotation -> the types of its values in YAML, and its noun."""
+"""The name of a type in an annotation -> the types of its values in YAML, and what they are called."""
 ARGUMENTS = re.compile(r"\[.*?\](?= \||$)")
 """The types in a type, such as ``[str]``."""
 
@@ -195,10 +196,11 @@ def require_kind(key: str, value: Any, annotation: Any) -> None:
     names = [name.rpartition(".")[2] for name in ARGUMENTS.sub("", written).split(" | ")]
     if not KINDS.keys() >= {*names} or any(type(value) in KINDS[name][0] for name in names):
         return
-    if value is None:
-        raise UserError(f"{key}=null: this key takes a value; give one, or leave the key out.")
-    allowed = join_words([KINDS[name][1] for name in names], "or")
-    raise UserError(f"{key}={value!r} must be {allowed}.")
+    shown = "null" if value is None else repr(value)
+    item = value if isinstance(value, str | int | float) else "VALUE"
+    allowed = join_words([KINDS[name][1].format(key=key, value=item) for name in names], "or")
+    cure = "; give one, or leave the key out" if value is None else ""
+    raise UserError(f"{key}={shown} must be {allowed}{cure}.")
 
 
 def first_line(error: object) -> str:

@@ -18,6 +18,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from errno import ENAMETOOLONG
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, final
 
 import bakeoff
@@ -128,6 +129,9 @@ def run_words(words: Sequence[str]) -> int:
     except Exception as error:
         if has_tracebacks:
             raise
+        if isinstance(error, OSError) and error.errno == ENAMETOOLONG:
+            print_note(f"refused: {hide_secrets(str(error.filename))} is too long for the name of a file; shorten it.")
+            return EXIT_REFUSED
         reason = hide_secrets(" ".join(str(error).split())) or "no reason was given"
         print_note(f"failed: {type(error).__name__}: {reason} ({TRACEBACK_VARIABLE}=1 in the environment shows where)")
         return EXIT_FAILED

@@ -171,6 +171,9 @@ def _read_experiments(words: Sequence[str]) -> Experiments | None:
         show_help([])
         return None
     check_overrides(arguments.overrides)
+    study = [word for word in arguments.overrides if word.startswith(STUDY_PREFIX)]
+    if study and not arguments.multirun:
+        raise UserError(f"{study[0]} names the jobs of a sweep; add -m.")
     arguments.overrides = overrides = add_trust_of_environment(arguments.overrides)
     source = find_source(arguments)
     if shows_only(arguments):

@@ -214,7 +214,7 @@ class CompareRequest(SelectionRequest):
                 "filter, dataset, metrics and seal. metric= names its scores."
             )
         if not files and (self.metric or self.greater_is_better is not None):
-            raise UserError("metric= and greater_is_better= describe scores in a file; runs are compared by metrics=.")
+            raise UserError("metric= and greater_is_better= describe scores in a file; for runs, use metrics=NAME.")
         return expand_home(files[0]) if files else None
 
 

@@ -56,8 +56,9 @@ def read_table(file: Path) -> pd.DataFrame:
         return pd.read_csv(text, dtype=str, skipinitialspace=True, na_values="?")
     except (UserError, OSError, ValueError) as error:
         reason = str(error).replace(f"dataset.path={str(file)!r}", "it")
-        reason = DATASET_CURE.sub("; save it as CSV in UTF-8.", reason)
-        raise UserError(f"{file.name} cannot be read as CSV or Parquet: {reason}") from error
+        reason = DATASET_CURE.sub("", reason).rstrip(".")
+        cure = "save a table of scores as CSV in UTF-8"
+        raise UserError(f"{file.name} cannot be read as CSV or Parquet: {reason}; {cure}.") from error
 
 
 def compare_scores(given: pd.DataFrame, name: str, request: CompareRequest, command: str = "") -> Comparison:
@@ -118,7 +119,9 @@ def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:
         )
     tidy = pd.DataFrame({ROW: frame.index + 1})
     for column in ("dataset", "learner", *(each for each in FOLDS if each in frame)):
-        _reject(frame[column].isna(), frame[column], name, "a name or a number is missing")
+        _reject(
+            frame[column].isna(), frame[column], name, "a name or a number is missing; fill it in, or remove the row"
+        )
         tidy[column] = frame[column].astype(str).str.strip().map(tidy_name)
     for column in (SCORE, *sizes):
         tidy[column] = pd.to_numeric(frame[column], errors="coerce").astype(float)

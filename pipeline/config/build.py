@@ -98,8 +98,9 @@ def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
     except UserError:
         raise
     except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise UserError(f"{key} ({target}): {reason}") from error
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        words = ", ".join(f"{key}.{name}={value!r}" for name, value in given.items() if value not in (None, []))
+        raise UserError(f"{key} ({target}): {reason}; change what is given: {words}.") from error
     _require_methods(built, key, target, f"the {type(built).__name__} that it returns")
     return built
 
@@ -129,7 +130,7 @@ def require_arguments(found: Any, given: Mapping[Any, Any], key: str, target: st
     checks_itself = hasattr(found, "_parameter_constraints")
     for name, value in given.items():
         if name not in parameters and not takes_more:
-            raise UserError(f"{key}.{name} is not a key of {target}. {did_you_mean(str(name), parameters)}")
+            raise UserError(f"{key}.{name} is not a key of {target}. {did_you_mean(name, parameters)}")
         if name in parameters and not checks_itself:
             require_kind(f"{key}.{name}", value, _read_annotation(parameters[name]))
 
@@ -170,7 +171,9 @@ def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
     except SystemExit as error:
         raise UserError(f"{key_and_value} cannot be imported: the module calls sys.exit({error.code!r})") from error
     except Exception as error:  # user-defined modules may raise any exception
-        raise UserError(f"{key_and_value} cannot be imported: {' '.join(str(error).split())}") from error
+        raise UserError(
+            f"{key_and_value} cannot be imported: {' '.join(str(error).split())}; correct the name, or the module."
+        ) from error
     if found is ABSENT:
         raise UserError(f"{key_and_value} does not exist.")
     if package in trust:

@@ -199,6 +199,8 @@ RESOLVED = re.compile(
     r"threshold\.metric|tracking\.experiment|evaluation\.(metrics|costs|train_metrics))([.\[]|$)"
 )
 """Keys whose texts are not secret: those used here, and the names of choices and runs."""
+MAX_INTEGER = 2**63 - 1
+"""The largest integer of NumPy and of other libraries."""
 CELLS = re.compile(r"dataset\.(query|parameters|ordered)([.\[]|$)")
 """Keys whose texts become cells, which are stored."""
 
@@ -261,6 +263,10 @@ def _resolve_values(composed: DictConfig, *, throw_on_missing: bool = True) -> d
     finally:
         OmegaConf.register_new_resolver(RESOLVER, oc.env, replace=True)
     for path, value in walk(values):
+        if isinstance(value, int) and abs(value) > MAX_INTEGER:
+            raise UserError(
+                f"{name_key(path)}={value} must be a number of at most 64 bits; write '\"{value}\"' if it is text."
+            )
         if isinstance(value, str) and find_secrets(value):
             raise UserError(
                 f"{name_key(path)} contains a password or a signature, which would be stored with the run; write "

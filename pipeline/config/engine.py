@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any, final
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -32,9 +33,11 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandat
 from bakeoff.pipeline.config.options import (
     CONF,
     GROUPS,
+    ROOT_FILE,
     SUFFIX,
     list_own_names,
     load_option_file,
+    read_notes,
     read_options,
     require_own_names,
 )
@@ -322,15 +325,22 @@ SENTENCES = {
         r"`- override /\1: NAME`"
     ),
     r"Could not (?:override|delete) '(.*?)'\. No match.*": r"\1 is not a group of options; `bakeoff list` shows them",
-    "^maximum recursion depth .*": (
-        "the defaults of an option lead back to the same file; remove that entry from its list `defaults`"
+    r"Override (.*?) looks like .* config group '(.*)' does not exist.*": (
+        r"\1: \2 is not a group of options; `bakeoff list` shows them"
     ),
-    "field '.*' is not Optional": "null is not allowed",
+    "Interpolation key '(.*)' not found": r"${\1} refers to no key; `bakeoff --cfg job` shows them",
+    r".*Environment variable '(\w+)' not found.*": r"the environment variable \1 is not set; export it first",
+    "Recursive interpolation detected.*": "its reference leads back to the same key; give one of the keys a value",
+    "Value '(.*)' of type .* Integer.*": r"'\1' must be a whole number",
+    "Value '(.*)' is not a valid bool.*": r"'\1' must be true or false",
+    "field '.*' is not Optional": "null is not allowed; give a value, or leave the key out",
     "Cannot merge DictConfig with ListConfig": "it must be a list, such as [a,b]",
     "(no viable alternative|mismatched input|token recognition).*": "a reference is written ${KEY}",
     r" (Config search path|See http|full_key:).*|\.$": "",
 }
 """Patterns of messages of Hydra and OmegaConf -> what is said instead; the last removes what is left out."""
+DEFAULTS_FUNCTION = "_create_defaults_tree_impl"
+"""Hydra's function that calls itself for each file of a list of defaults."""
 DATASET_PREFIX = "dataset/"
 TARGET = "target"
 
@@ -359,19 +369,32 @@ def explain_error(error: Exception) -> UserError:
         return UserError(f"{cause.full_key} is not a key. {suggest_key(str(cause.key), cause.parent_node)}")
     if isinstance(cause, MissingMandatoryValue):
         return UserError(f"{cause.full_key} must be given: add {cause.full_key}=VALUE.")
+    if isinstance(error, RecursionError):
+        return UserError(_explain_circle(error))
     reason = " ".join(str(cause).split())
     for theirs, ours in SENTENCES.items():
         reason = re.sub(theirs, ours, reason)
     if isinstance(error, OverrideParseException):
         # The parser's own messages list grammar tokens; those of Hydra's functions name the error.
         detail = f": {reason}" if "function" in reason else ""
+        key, _, text = str(error.override).partition("=")
+        text = text if text and '"' not in text else "TEXT"
         return UserError(
             f"{error.override!r} cannot be read{detail}; write KEY=VALUE, several values with commas and no spaces, as "
             "in KEY=A,B, and text with spaces or special characters in two pairs of quotation marks, as in "
-            "'KEY=\"TEXT\"'."
+            f"'{key}=\"{text}\"'."
         )
     key = getattr(cause, "full_key", None)
+    if note := read_notes([CONF / ROOT_FILE]).get(str(key)):
+        reason += f" ({note})"
     return UserError(f"{key}: {reason}." if key else f"{reason}.")
+
+
+def _explain_circle(error: RecursionError) -> str:
+    """Return a sentence with a file whose defaults lead back to it."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == DEFAULTS_FUNCTION]
+    path = frames[-1].f_locals["root"].node.get_config_path()
+    return f"{path}{SUFFIX}: its defaults lead back to this file; remove that entry from its list `defaults`."
 
 
 def suggest_key(key: str, part: DictConfig) -> str:

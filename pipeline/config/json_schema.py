@@ -5,7 +5,6 @@ the files in ``conf/``, keys and types from the constructors, and ranges from wh
 """
 
 import json
-import re
 from collections.abc import Mapping
 from inspect import formatannotation, isclass, signature
 from math import inf
@@ -22,14 +21,13 @@ from bakeoff.pipeline.config.options import (
     find_option_files,
     load_option_file,
     read_listing,
+    read_notes,
 )
 from bakeoff.pipeline.config.requests import read_sentences
 from bakeoff.pipeline.config.targets import TARGET_KEY, name_key, read_own_names, walk
 from bakeoff.pipeline.errors import UserError
 
 FRAME = Path(__file__).parent / "schema.json"
-COMMENT = re.compile(r"^(\w+):.*?\s# (.*)$", re.MULTILINE)
-"""A key of a file, and the comment on it."""
 EXPERIMENT = "experiment"
 KEYS = "properties"
 Keys = dict[str, Any]
@@ -52,7 +50,7 @@ def make_schema() -> Keys:
     parameters = {key for name in members["learner"] for key in known[name][KEYS]}
     known["space"]["propertyNames"]["anyOf"][0]["enum"] = sorted(parameters - {TARGET_KEY, "defaults"})
     known["figure"]["enum"] += [name for names in read_listing(FIGURE_LIST) for name in names]
-    for key, note in COMMENT.findall((CONF / ROOT_FILE).read_text(encoding="utf-8")):
+    for key, note in read_notes([CONF / ROOT_FILE]).items():
         known[EXPERIMENT][KEYS][key]["description"] = note
     return schema
 
@@ -68,7 +66,7 @@ def _read_option(group: str, option: str, known: Keys) -> str:
     for file in reversed(files):
         content |= load_option_file(file)
     own_name = f"{group}-keys"  # of files without a class
-    notes = dict(COMMENT.findall("\n".join(file.read_text(encoding="utf-8") for file in files)))
+    notes = read_notes(files)
     for path, node in walk(content, (group,)):
         if isinstance(node, Mapping) and (TARGET_KEY in node or node is content):
             name = str(node.get(TARGET_KEY) or own_name)

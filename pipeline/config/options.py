@@ -34,6 +34,8 @@ ROOT_FILE = "config.yaml"
 SUFFIX = ".yaml"
 INCLUDED = re.compile(r"^ *- *(.+)@_here_", re.MULTILINE)
 """An entry of ``defaults`` whose keys Hydra adds to those of the file."""
+COMMENT = re.compile(r"^(\w+):.*?\s# (.*)$", re.MULTILINE)
+"""A key of a file, and the comment on it."""
 MAX_ALIASES = 100
 MAX_DEPTH = 50
 
@@ -57,6 +59,11 @@ def read_sentences(files: Iterable[Path]) -> dict[str, str]:
         comments = [line for line in lines if line.startswith("#") and "@package" not in line]
         options[file.stem] = comments[0].lstrip("# ") if comments else ""
     return options
+
+
+def read_notes(files: Iterable[Path]) -> dict[str, str]:
+    """Return the comments on the keys in files of options, by key."""
+    return dict(COMMENT.findall("\n".join(file.read_text(encoding="utf-8") for file in files)))
 
 
 def read_option(group: str, name: str) -> dict[str, Any]:
@@ -168,6 +175,19 @@ def load_option_file(file: Path) -> dict[str, Any]:
     return keys
 
 
+class UniqueKeyLoader(yaml.SafeLoader):
+    """PyYAML's loader, which would take the last of several values of a key."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping; raise MarkedYAMLError if a key is repeated."""
+        known: set[Any] = set()
+        for key, _ in node.value:
+            if key.value in known:
+                raise yaml.MarkedYAMLError(None, None, f"{key.value} is given twice; remove one", key.start_mark)
+            known.add(str(key.value))
+        return super().construct_mapping(node, deep)
+
+
 def load_yaml(text: str, name: str) -> Any:
     r"""Return the content of a YAML text, limiting how much its anchors can multiply it.
 
@@ -206,9 +226,9 @@ def load_yaml(text: str, name: str) -> Any:
                     )
             if len(open_anchors) > MAX_DEPTH:
                 raise UserError(f"{place}: more than {MAX_DEPTH} lists or mappings are nested; use fewer.")
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UserError(f"{name} is not YAML: {' '.join(str(error).split())}.") from error
+        return yaml.load(text, UniqueKeyLoader)
+    except (yaml.YAMLError, ValueError) as error:  # the latter for a date such as 2026-02-30
+        raise UserError(f"{name} is not YAML: {' '.join(str(error).split())}; correct the file.") from error
 
 
 FIGURE_GROUP = "figure"

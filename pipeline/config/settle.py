@@ -196,8 +196,8 @@ def _require_parts(spec: Mapping[str, Any]) -> None:
 
 def _require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> None:
     """Reject a space with more points than tuning is allowed to try."""
-    space = tuning.get("space") or ()
-    grids = [grid for grid in ([space] if isinstance(space, Mapping) else space) if isinstance(grid, Mapping)]
+    space = tuning.get("space")
+    grids = [grid for grid in (space if isinstance(space, list) else [space]) if isinstance(grid, Mapping)]
     # Values other than lists are rejected elsewhere.
     n_points = sum(math.prod(len(values) for values in grid.values() if isinstance(values, list)) for grid in grids)
     n_drawn = tuning.get("n")

@@ -8,9 +8,10 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
-from bakeoff.pipeline.config.options import GROUPS
+from bakeoff.pipeline.config.options import GROUPS, MAX_DEPTH
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text import secrets, wording
 
@@ -21,11 +22,18 @@ DURATION = re.compile(r"(\d*\.?\d+(?:e[+-]?\d+)?)\s*([smh]?)", re.IGNORECASE)
 UNITS = {"s": ("seconds", 1.0), "m": ("minutes", 60.0), "h": ("hours", 3600.0)}
 """The letter of a unit -> its name and its length in seconds."""
 MAX_SECONDS = 1e9
+MAX_NAME_LETTERS = 250
+"""File systems have no longer names of files, in which Hydra looks for options."""
+LONG_NUMBER = re.compile(rf"(?<![\w'\"])\d{{{sys.int_info.default_max_str_digits + 1}}}")
+"""More digits than Python converts to a number."""
 NO_NAME = re.compile(
-    rf"\+*({'|'.join(GROUPS)})=((?<!experiment=)\s*\[.*|\s*(\{{\s*\}}|null|true|false|[\d.]+)\s*)",
+    rf"\+*({'|'.join(GROUPS)})=((?<!experiment=)\s*\[.*|\s*(\{{\s*\}}|null|true|false|[\d.]+)\s*"
+    rf"|[^,]{{{MAX_NAME_LETTERS},}})",
     re.DOTALL | re.IGNORECASE,
 )
 """A value that is not the name of an option; Hydra would merge the keys of a list of options, or drop the word."""
+SELF = re.compile(r"\+*([\w.]+)=.*\$\{\1\}")
+"""A value that refers to its own key."""
 CURLY_MARK = re.compile(r"(^|[=\[{,:(\s])[“”„‘’‚«»]")
 """A typographic quotation mark where a text begins, as word processors and web pages write it."""
 
@@ -47,6 +55,18 @@ def check_overrides(words: Iterable[str]) -> None:
     >>> check_overrides(["learner=knn", "dataset=iris,wine", "experiment=[a,b]", "space={p: [1, 2, 3]}"])
     """
     for word in words:
+        key = word.partition("=")[0]
+        n_open = accumulate((character in "[{(") - (character in "]})") for character in word)
+        requirements = [
+            (bool(key), "has no key; write KEY=VALUE"),
+            (len(key) <= MAX_NAME_LETTERS, "is not a key; `bakeoff --cfg job` shows them"),
+            (max(n_open, default=0) <= MAX_DEPTH, f"nests more than {MAX_DEPTH} lists or mappings; use fewer"),
+            (not LONG_NUMBER.search(word), "is too long for a number; give a smaller one, or text in quotation marks"),
+            (not SELF.match(word), "refers to itself; give a value"),
+        ]
+        for is_met, needed in requirements:
+            if not is_met:
+                raise UserError(f"{word} {needed}.")
         if mark := CURLY_MARK.search(word):
             raise UserError(
                 f"{word}: {mark[0][-1]} would be part of the text; write straight quotation marks, ' or \"."

@@ -18,7 +18,7 @@ from bakeoff.pipeline.config.options import GROUPS, load_yaml
 from bakeoff.pipeline.config.settle import settle_config, to_yaml
 from bakeoff.pipeline.config.targets import TARGET_KEY
 from bakeoff.pipeline.config.words import Invocation, split_sweep_words
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, name_error
 from bakeoff.pipeline.paper.tables import hide_folders
 from bakeoff.pipeline.sweep.compose import require_few_jobs
 from bakeoff.pipeline.sweep.jobs import INVALID, Job
@@ -129,7 +129,9 @@ def read_study_words(
     sweep_words, others = split_sweep_words([word for word in words if not word.startswith(JOBS_PREFIX)])
     foreign = [word for word in others if not word.startswith(OWN_PREFIXES)]
     if foreign:
-        raise UserError(f"{foreign[0]} has no effect on the jobs of {file}, which have all of their settings.")
+        raise UserError(
+            f"{foreign[0]} has no effect on the jobs of {file}, which have all of their settings; leave it out."
+        )
     if study is None and not file.is_file():
         raise UserError(
             f"jobs={file} cannot be read: it is not a file (looked in {Path.cwd()}); give the study.yaml that "
@@ -147,7 +149,9 @@ def read_study_words(
         content = study or read_study(file.read_text(encoding="utf-8"), sweep_words)
         jobs = _read_jobs(content, file.stem, settle)
     except (KeyError, TypeError, AttributeError, OSError, UnicodeDecodeError) as error:
-        raise UserError(f"this is not a study written by `bakeoff paper`: {error!r}.") from error
+        raise UserError(
+            f"jobs={file} is not a study.yaml written by `bakeoff paper`, or was changed: {name_error(error)}."
+        ) from error
     return [f"hydra.sweep.dir=outputs/sweeps/{file.stem}", *sweep_words], jobs
 
 

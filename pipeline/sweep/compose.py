@@ -370,7 +370,9 @@ class SweepCommand:
             file.touch(mode=PRIVATE_MODE)
             OmegaConf.save(self.master, file)
         except OSError as error:
-            raise UserError(f"hydra.sweep.dir={str(self.folder)!r} cannot be written: {error.strerror}.") from None
+            raise UserError(
+                f"hydra.sweep.dir={str(self.folder)!r} cannot be written: {error.strerror}; give another folder."
+            ) from None
 
 
 def expand_overrides(overrides: Sequence[Override], options: SweepOptions, composer: Composer) -> list[JobWords]:

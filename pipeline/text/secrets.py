@@ -80,7 +80,7 @@ def hide_in_values(values: Mapping[str, str], *sources: str) -> dict[str, str]:
 
 
 def describe_error(error: BaseException, *sources: str) -> str:
-    """Return the type and the message of an error, shortened and with secrets hidden; for the sources see `hide_secrets`.
+    """Return the type and the shortened message of an error, with secrets hidden; for the sources see `hide_secrets`.
 
     The type is omitted for an error with ``is_sentence``. Notes are appended.
     """

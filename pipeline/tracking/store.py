@@ -69,6 +69,8 @@ Errors that MLflow logs are also raised. MLflow makes a single attempt, because 
 """
 NOISY_LOGGERS = ("sqlalchemy.pool", "urllib3.connectionpool", "alembic")
 """Loggers whose warnings, each with a traceback, report an unusable store, which the error explains in a sentence."""
+OTHER_STORE = re.compile(r"://|^file:|^(databricks(-uc)?|uc)(:|$)")
+"""The addresses of stores other than a file, some of which MLflow knows by a word."""
 MAX_SHOWN_RUNS = 3
 MAX_NAME_BYTES = 255
 """The longest name of a folder on common systems."""
@@ -167,7 +169,7 @@ def store_uri(given: str | None) -> str:
         raise UserError(
             f"tracking.uri refers to the environment variable {error.args[0]}, which is not set; export it first."
         ) from None
-    is_file = uri.startswith(SQLITE_PREFIX) or "://" not in uri
+    is_file = uri.startswith(SQLITE_PREFIX) or not OTHER_STORE.search(uri)
     if is_file and find_secrets(uri):
         # The password would become a part of the name of the file.
         raise UserError(f"tracking.uri={uri!r}: SQLite files have no password; remove what follows the name.")
@@ -275,7 +277,7 @@ def open_store(given: str | None, experiment: str, create: bool = True, is_known
             f"{shown} needs a package that is not installed: {error.name}; {write_install_command('postgres')}."
         ) from error
     except list_store_errors(OSError, ValueError) as error:
-        raise UserError(f"{shown} cannot be used: {first_line(error)}") from error
+        raise UserError(f"{shown} cannot be used: {first_line(error)}; correct the address.") from error
 
 
 def prepare_file(path: Path) -> bool:

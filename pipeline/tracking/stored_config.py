@@ -92,7 +92,9 @@ def move_data(node: Mapping[str, Any], folder: Path, place: str) -> dict[str, An
     """
     moved = rename_files(node, folder)
     if missing := [file for file in list_files(moved) if not _has_file(file)]:
-        raise UserError(f"{place} does not contain {Path(missing[0]).name}, a file of the run.")
+        raise UserError(
+            f"{place} does not contain {Path(missing[0]).name}, a file of the run; give the folder that does."
+        )
     return moved
 
 
@@ -136,7 +138,9 @@ def _find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | No
     """Return the configuration of a run's dataset, with paths of existing files."""
     if "path" not in node:
         if path is not None:
-            raise UserError(f"dataset.path={path!r}: the dataset of run {run_id} is not read from a file.")
+            raise UserError(
+                f"dataset.path={path!r}: the dataset of run {run_id} is not read from a file; leave this word out."
+            )
         return dict(node)
     anchored = _anchor_paths(node, source)
     candidates = [anchored, dict(node)] if path is None else [{**anchored, "path": path}]

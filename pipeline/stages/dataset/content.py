@@ -72,7 +72,9 @@ def read_bytes(file: Path) -> bytes:
             parts: Iterator[bytes] = limit_sizes(read, len, file)
             return b"".join(parts)
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
-        raise UserError(f"dataset.path={str(file)!r} cannot be read: {error}.") from error
+        raise UserError(
+            f"dataset.path={str(file)!r} cannot be read: {error}; correct the file, or its extension."
+        ) from error
 
 
 def strip_compression(file: Path) -> Path:

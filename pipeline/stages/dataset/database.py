@@ -181,7 +181,9 @@ def _fetch_from_file(url: URL, shown: str, query: Query) -> tuple[list[str], lis
     """Return the column names and the rows of a SQLite file, in a thread that stops when this one gets a signal."""
     file = expand_home(str(url.database))
     if not file.is_file():
-        raise UserError(f"dataset.url={shown!r}: {str(file)!r} is not a file (looked in {Path.cwd()}).")
+        raise UserError(
+            f"dataset.url={shown!r}: {str(file)!r} is not a file (looked in {Path.cwd()}); give the path of a database."
+        )
     stopped = Event()
     with ThreadPoolExecutor(1) as pool:
         try:

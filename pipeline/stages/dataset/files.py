@@ -74,9 +74,13 @@ def read_file(file: Path, layout: FileLayout) -> Source:
     try:
         source = found.read(file, layout)
     except (ValueError, OSError, RecursionError) as error:
-        raise UserError(f"dataset.path={str(file)!r} cannot be read as a table: {error}") from error
+        raise UserError(
+            f"dataset.path={str(file)!r} cannot be read as a table: {error}; correct the file, or its extension."
+        ) from error
     if source.frame.empty:
-        raise UserError(f"dataset.path={str(file)!r} has column names but no rows. {' '.join(source.notes)}".rstrip())
+        raise UserError(
+            f"dataset.path={str(file)!r} has column names but no rows; add rows. {' '.join(source.notes)}".rstrip()
+        )
     return replace(source, name=content.strip_compression(file).stem, origin=str(file.resolve()))
 
 

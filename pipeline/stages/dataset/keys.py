@@ -198,7 +198,7 @@ class Roles:
 
     def __post_init__(self) -> None:
         if self.task not in TASKS and self.task is not None:
-            raise UserError(f"dataset.task={self.task!r} is not a task. {did_you_mean(str(self.task), TASKS)}")
+            raise UserError(f"dataset.task={self.task!r} is not a task. {did_you_mean(self.task, TASKS)}")
 
     @property
     def named(self) -> dict[str, str]:
@@ -211,6 +211,8 @@ KIND_OF_KEY = {"numeric": NUMERIC, "nominal": NOMINAL, "ordered": ORDERED, "date
 """The keys that declare the kind of columns."""
 LIST_KEYS = (*KIND_OF_KEY, "units", "keep", "drop")
 """The keys that name columns."""
+FEATURE_KEYS = ("numeric", "nominal", "ordered", "text", "keep", "drop")
+"""Those that have no effect on a column with another role; dates and units say how it is read."""
 
 
 @dataclass(frozen=True)
@@ -252,18 +254,6 @@ class ColumnRules:
 
     def __post_init__(self) -> None:
         FileLayout(decimal=self.decimal, thousands=self.thousands)
-        if not isinstance(self.units, Mapping | None):
-            raise UserError(
-                f"dataset.units={self.units!r} must give the unit of each column: dataset.units={{size: kg}}."
-            )
-        for key in LIST_KEYS:
-            if isinstance(names := getattr(self, key), str):
-                raise UserError(f"dataset.{key}={names!r} must be a list of columns: dataset.{key}=[{names}].")
-        if not isinstance(self.ordered, Mapping | None):
-            raise UserError(
-                f"dataset.ordered={self.ordered!r} must give the values of each column, the lowest first: "
-                "dataset.ordered={size: [S, M, L]}."
-            )
         for name, values in (self.ordered or {}).items():
             if isinstance(values, str) or len(set(spell_cells(values))) < max(len(values), 2):
                 raise UserError(
@@ -301,7 +291,7 @@ class ColumnRules:
             for name in self.lists[key]:
                 if name in given and (given[name], key) != (NUMERIC, "units"):
                     raise UserError(
-                        f"dataset.{given[name]} and dataset.{key} both name {name!r}; a column has one kind."
+                        f"dataset.{given[name]} and dataset.{key} both name {name!r}; a column has one kind, so remove it from one."
                     )
                 given[name] = key
 
@@ -333,10 +323,11 @@ def name_roles(columns: Sequence[str], roles: Roles, rules: ColumnRules, *, has_
     for key, name in [*named.items(), *listed, *(("na_values", str(name)) for name in by_column)]:
         if name not in columns:
             raise UserError(f"dataset.{key}={name!r} is not a column of the data. {did_you_mean(name, columns)}")
-    names = [*named.values(), *rules.lists["drop"]]
-    if len(set(names)) < len(names):
-        given = ", ".join(f"dataset.{key}={name!r}" for key, name in named.items())
-        raise UserError(
-            f"{given} and dataset.drop={list(rules.drop)} name a column twice; each column may have one role only."
-        )
+    roles_of = [*named.items(), *((key, name) for key, name in listed if key in FEATURE_KEYS)]
+    for position, (key, name) in enumerate(roles_of[: len(named)]):
+        if other := next((each for each, same in roles_of[position + 1 :] if same == name), None):
+            raise UserError(
+                f"dataset.{key}={name!r} and dataset.{other} name a column twice; each column may have one role only, "
+                f"so remove {name} from one of them."
+            )
     return named

@@ -247,7 +247,13 @@ class Splitter(ABC):
         """Divide the rows that are not tested into training and validation rows."""
         if self.validation == 0:
             return rest, NO_ROWS
-        return partition_rows(rest, round(self.validation * len(data.y)), data, self.make_strata(data), seed)
+        n_rows = round(self.validation * len(data.y))
+        if n_rows >= len(rest):
+            raise UserError(
+                f"evaluation.validation={self.validation} sets {n_rows} rows aside, which leaves no rows for training; "
+                f"only {len(rest)} are not tested, so use a smaller fraction."
+            )
+        return partition_rows(rest, n_rows, data, self.make_strata(data), seed)
 
 
 def _require_allowed(name: str, value: Any, default: Any, limits: Any) -> None:
