@@ -2,9 +2,10 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from inspect import formatannotation
 from types import NoneType
 from typing import Any
 
@@ -19,8 +20,12 @@ TYPO = 0.9
 """The least similarity of a word that is misspelled."""
 
 
-class Explained(Exception):
-    """Abstract: an error whose message explains it to the user, without secrets and of limited length."""
+class UserError(Exception):
+    """An error that the user can fix, found before anything ran.
+
+    The message names the key, the value given, the values allowed and the remedy. Secrets in it are hidden, and a long
+    message is shortened.
+    """
 
     is_sentence = True
 
@@ -28,22 +33,17 @@ class Explained(Exception):
         super().__init__(shorten_message(hide_secrets(str(message))))
 
 
-class UserError(Explained):
-    """An error that the user can fix, found before anything ran.
-
-    The message names the key, the value given, the values allowed and the remedy.
-    """
-
-
 class MissingPackage(UserError):
     """An option needs a package that is not installed; the message names the extra that installs it."""
 
 
-class StoreError(Explained):
+class StoreError(Exception):
     """The store of runs cannot be read or written, although it could be when the command started.
 
     The message names the store, the reason and the remedy; the exit code is 1.
     """
+
+    is_sentence = True
 
 
 class InvalidPredictions(UserError):
@@ -150,18 +150,18 @@ def _split_word(word: str) -> set[str]:
     return set(re.split(r"[\W_]+", word.lower()))
 
 
-KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
-    "bool": ((bool,), "true or false"),
-    "int": ((int,), "a whole number"),
-    "float": ((int, float), "a number"),
-    "str": ((str, int, float, bool), "a single value"),
-    "Sequence": ((list, tuple), "a list ({key}=[{value}])"),
-    "Mapping": ((dict,), "a mapping ({key}={{NAME: {value}}})"),
-    "None": ((NoneType,), "null"),
+KINDS = {
+    "bool": ({bool}, "true or false"),
+    "int": ({int}, "a whole number"),
+    "float": ({int, float}, "a number"),
+    "str": ({str, int, float, bool}, "a single value"),
+    "Sequence": ({list, tuple}, "a list ({key}=[{value}])"),
+    "Mapping": ({dict}, "a mapping ({key}={{NAME: {value}}})"),
+    "None": ({NoneType}, "null"),
 }
 """The name of a type in an annotation -> the types of its values in YAML, and what they are called."""
-ARGUMENTS = re.compile(r"\[.*?\](?= \||$)")
-"""The types in a type, such as ``[str]``."""
+ARGUMENTS = re.compile(r"[\w.]+\.|\[.*?\](?= \||$)")
+"""The module of a type, and the types in it, such as ``[str]``."""
 
 
 def is_whole(value: Any, least: int) -> bool:
@@ -192,15 +192,14 @@ def require_kind(key: str, value: Any, annotation: Any) -> None:
     ------
     UserError
     """
-    written = annotation.__name__ if isinstance(annotation, type) else str(annotation)
-    names = [name.rpartition(".")[2] for name in ARGUMENTS.sub("", written).split(" | ")]
+    names = ARGUMENTS.sub("", formatannotation(annotation).strip("'")).split(" | ")
     if not KINDS.keys() >= {*names} or any(type(value) in KINDS[name][0] for name in names):
         return
-    shown = "null" if value is None else repr(value)
-    item = value if isinstance(value, str | int | float) else "VALUE"
+    item = "VALUE" if isinstance(value, list | dict | None) else value
     allowed = join_words([KINDS[name][1].format(key=key, value=item) for name in names], "or")
-    cure = "; give one, or leave the key out" if value is None else ""
-    raise UserError(f"{key}={shown} must be {allowed}{cure}.")
+    if value is None:
+        raise UserError(f"{key}=null must be {allowed}; give one, or leave the key out.")
+    raise UserError(f"{key}={value!r} must be {allowed}.")
 
 
 def first_line(error: object) -> str:

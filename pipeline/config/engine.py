@@ -339,8 +339,6 @@ SENTENCES = {
     r" (Config search path|See http|full_key:).*|\.$": "",
 }
 """Patterns of messages of Hydra and OmegaConf -> what is said instead; the last removes what is left out."""
-DEFAULTS_FUNCTION = "_create_defaults_tree_impl"
-"""Hydra's function that calls itself for each file of a list of defaults."""
 DATASET_PREFIX = "dataset/"
 TARGET = "target"
 
@@ -370,7 +368,10 @@ def explain_error(error: Exception) -> UserError:
     if isinstance(cause, MissingMandatoryValue):
         return UserError(f"{cause.full_key} must be given: add {cause.full_key}=VALUE.")
     if isinstance(error, RecursionError):
-        return UserError(_explain_circle(error))
+        # Hydra's function calls itself for each file of a list of defaults.
+        *_, place = (frame.f_locals for frame, _ in walk_tb(error.__traceback__) if "root" in frame.f_locals)
+        file = f"{place['root'].node.get_config_path()}{SUFFIX}"
+        return UserError(f"{file}: its defaults lead back to this file; remove that entry from its list `defaults`.")
     reason = " ".join(str(cause).split())
     for theirs, ours in SENTENCES.items():
         reason = re.sub(theirs, ours, reason)
@@ -378,23 +379,15 @@ def explain_error(error: Exception) -> UserError:
         # The parser's own messages list grammar tokens; those of Hydra's functions name the error.
         detail = f": {reason}" if "function" in reason else ""
         key, _, text = str(error.override).partition("=")
-        text = text if text and '"' not in text else "TEXT"
         return UserError(
             f"{error.override!r} cannot be read{detail}; write KEY=VALUE, several values with commas and no spaces, as "
             "in KEY=A,B, and text with spaces or special characters in two pairs of quotation marks, as in "
-            f"'{key}=\"{text}\"'."
+            f"'{key}=\"{text or 'TEXT'}\"'."
         )
     key = getattr(cause, "full_key", None)
     if note := read_notes([CONF / ROOT_FILE]).get(str(key)):
         reason += f" ({note})"
     return UserError(f"{key}: {reason}." if key else f"{reason}.")
-
-
-def _explain_circle(error: RecursionError) -> str:
-    """Return a sentence with a file whose defaults lead back to it."""
-    frames = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == DEFAULTS_FUNCTION]
-    path = frames[-1].f_locals["root"].node.get_config_path()
-    return f"{path}{SUFFIX}: its defaults lead back to this file; remove that entry from its list `defaults`."
 
 
 def suggest_key(key: str, part: DictConfig) -> str:

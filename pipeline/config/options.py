@@ -175,19 +175,6 @@ def load_option_file(file: Path) -> dict[str, Any]:
     return keys
 
 
-class UniqueKeyLoader(yaml.SafeLoader):
-    """PyYAML's loader, which would take the last of several values of a key."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return a mapping; raise MarkedYAMLError if a key is repeated."""
-        known: set[Any] = set()
-        for key, _ in node.value:
-            if key.value in known:
-                raise yaml.MarkedYAMLError(None, None, f"{key.value} is given twice; remove one", key.start_mark)
-            known.add(str(key.value))
-        return super().construct_mapping(node, deep)
-
-
 def load_yaml(text: str, name: str) -> Any:
     r"""Return the content of a YAML text, limiting how much its anchors can multiply it.
 
@@ -208,6 +195,8 @@ def load_yaml(text: str, name: str) -> Any:
     Traceback (most recent call last):
     bakeoff.pipeline.errors.UserError: mine.yaml, line 2: *a is inside an anchored part, or exceeds 100 aliases; ...
     """
+    from omegaconf._utils import get_yaml_loader  # of several values of a key, PyYAML takes the last
+
     open_anchors: list[str | None] = []
     n_aliases = 0
     try:
@@ -226,7 +215,8 @@ def load_yaml(text: str, name: str) -> Any:
                     )
             if len(open_anchors) > MAX_DEPTH:
                 raise UserError(f"{place}: more than {MAX_DEPTH} lists or mappings are nested; use fewer.")
-        return yaml.load(text, UniqueKeyLoader)
+        yaml.load(text, get_yaml_loader())
+        return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:  # the latter for a date such as 2026-02-30
         raise UserError(f"{name} is not YAML: {' '.join(str(error).split())}; correct the file.") from error
 

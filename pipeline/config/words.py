@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 from bakeoff.pipeline.config.options import GROUPS, MAX_DEPTH
@@ -24,22 +23,27 @@ UNITS = {"s": ("seconds", 1.0), "m": ("minutes", 60.0), "h": ("hours", 3600.0)}
 MAX_SECONDS = 1e9
 MAX_NAME_LETTERS = 250
 """File systems have no longer names of files, in which Hydra looks for options."""
-LONG_NUMBER = re.compile(rf"(?<![\w'\"])\d{{{sys.int_info.default_max_str_digits + 1}}}")
-"""More digits than Python converts to a number."""
-NO_NAME = re.compile(
-    rf"\+*({'|'.join(GROUPS)})=((?<!experiment=)\s*\[.*|\s*(\{{\s*\}}|null|true|false|[\d.]+)\s*"
-    rf"|[^,]{{{MAX_NAME_LETTERS},}})",
-    re.DOTALL | re.IGNORECASE,
-)
-"""A value that is not the name of an option; Hydra would merge the keys of a list of options, or drop the word."""
-SELF = re.compile(r"\+*([\w.]+)=.*\$\{\1\}")
-"""A value that refers to its own key."""
-CURLY_MARK = re.compile(r"(^|[=\[{,:(\s])[“”„‘’‚«»]")
-"""A typographic quotation mark where a text begins, as word processors and web pages write it."""
+FAULTS = {
+    "^=": "the key is missing; write KEY=VALUE",
+    rf"^[^=]{{{MAX_NAME_LETTERS}}}": "this is not a key; `bakeoff --cfg job` shows them",
+    # Hydra would merge the keys of a list of options, or drop the word.
+    rf"^\+*({'|'.join(GROUPS)})=((?<!experiment=)\s*\[.*|\s*(\{{\s*\}}|null|true|false|[\d.]+)\s*"
+    rf"|[^,]{{{MAX_NAME_LETTERS},}})\Z": (
+        r"\1 takes the name of one option (see `bakeoff list \1`); with -m, \1=A,B runs one job for each"
+    ),
+    # As word processors and web pages write it, where a text begins.
+    r"(?:^|[=\[{,:(\s])([“”„‘’‚«»])": (r"\1 would be part of the text; write straight quotation marks, ' or \""),
+    r"^\+*([\w.]+)=.*\$\{\1\}": "the value refers to its own key; give a value",
+    rf"([\[{{(][^\[{{(\])}}]*){{{MAX_DEPTH + 1}}}": f"more than {MAX_DEPTH} lists or mappings are nested; use fewer",
+    rf"(?<![\w'\"])\d{{{sys.int_info.default_max_str_digits + 1}}}": (
+        "the number is too long; give a smaller one, or text in quotation marks"
+    ),
+}
+"""The pattern of a word that is refused -> the reason."""
 
 
 def check_overrides(words: Iterable[str]) -> None:
-    """Reject words with typographic quotation marks, or that give a group something other than the name of an option.
+    """Reject words that Hydra would misunderstand, or reject without naming them.
 
     Parameters
     ----------
@@ -55,28 +59,9 @@ def check_overrides(words: Iterable[str]) -> None:
     >>> check_overrides(["learner=knn", "dataset=iris,wine", "experiment=[a,b]", "space={p: [1, 2, 3]}"])
     """
     for word in words:
-        key = word.partition("=")[0]
-        n_open = accumulate((character in "[{(") - (character in "]})") for character in word)
-        requirements = [
-            (bool(key), "has no key; write KEY=VALUE"),
-            (len(key) <= MAX_NAME_LETTERS, "is not a key; `bakeoff --cfg job` shows them"),
-            (max(n_open, default=0) <= MAX_DEPTH, f"nests more than {MAX_DEPTH} lists or mappings; use fewer"),
-            (not LONG_NUMBER.search(word), "is too long for a number; give a smaller one, or text in quotation marks"),
-            (not SELF.match(word), "refers to itself; give a value"),
-        ]
-        for is_met, needed in requirements:
-            if not is_met:
-                raise UserError(f"{word} {needed}.")
-        if mark := CURLY_MARK.search(word):
-            raise UserError(
-                f"{word}: {mark[0][-1]} would be part of the text; write straight quotation marks, ' or \"."
-            )
-        if given := NO_NAME.fullmatch(word):
-            group = given[1]
-            raise UserError(
-                f"{word}: {group} takes the name of one option (see `bakeoff list {group}`); with -m, {group}=A,B "
-                "runs one job for each."
-            )
+        for pattern, fault in FAULTS.items():
+            if found := re.search(pattern, word, re.DOTALL | re.IGNORECASE):
+                raise UserError(f"{word}: {found.expand(fault)}.")
 
 
 def read_list(text: str) -> tuple[str, ...]:
@@ -133,10 +118,9 @@ def conceal_passwords(words: Sequence[str]) -> list[str]:
     concealed, names = secrets.conceal_words(words)
     if names:
         variables = wording.join_words(names)
-        print(
+        wording.print_note(
             f"note: the command contains a password, which is not stored; {variables} replaces it: export it to "
-            "repeat the commands shown.",
-            file=sys.stderr,
+            "repeat the commands shown."
         )
     return concealed
 

@@ -297,7 +297,8 @@ def cut_text(text: str, length: int) -> str:
 
 MAX_LETTERS = 600
 """The length of a message; a shortened one leaves room for what is put before it, such as a verb."""
-LONG_WORD = re.compile(r"\S{100,}")
+LONG_WORD = re.compile(r"(\S{30})(\S{40,})(\S{30})")
+LONG_TEXT = re.compile("(.{260})(.{40,})(.{260})", re.DOTALL)
 
 
 def shorten_message(text: str) -> str:
@@ -310,16 +311,15 @@ def shorten_message(text: str) -> str:
     >>> shorten_message(f"seed={1000 * 'a'} must be an integer.")
     'seed=aaaaaaaaaaaaaaaaaaaaaaaaa… (945 letters left out) …aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa must be an integer.'
     """
-    if len(text) <= MAX_LETTERS:
-        return text
-    text = LONG_WORD.sub(lambda found: _leave_out_middle(found.group(), n_kept=30), text)
-    return text if len(text) <= MAX_LETTERS else _leave_out_middle(text, n_kept=260)
+    for pattern in (LONG_WORD, LONG_TEXT):
+        if len(text) > MAX_LETTERS:
+            text = pattern.sub(_leave_out_middle, text)
+    return text
 
 
-def _leave_out_middle(text: str, n_kept: int) -> str:
-    """Return a text with the number of its letters that are left out between the given number at either end."""
-    n_left_out = format_count(len(text) - 2 * n_kept)
-    return f"{text[:n_kept]}… ({n_left_out} letters left out) …{text[-n_kept:]}"
+def _leave_out_middle(found: re.Match[str]) -> str:
+    begin, middle, end = found.groups()
+    return f"{begin}… ({format_count(len(middle))} letters left out) …{end}"
 
 
 def escape_text(text: str) -> str:

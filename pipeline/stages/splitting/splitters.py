@@ -31,14 +31,6 @@ class Holdout(Splitter):
 
     keeps_groups: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.test + self.validation >= 1:
-            raise UserError(
-                f"evaluation.test={self.test} and evaluation.validation={self.validation} leave no rows for training; "
-                "their sum must be below 1."
-            )
-
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield ``repeats`` splits."""
         n = len(data.y)
