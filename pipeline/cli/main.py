@@ -124,7 +124,7 @@ def run_words(words: Sequence[str]) -> int:
         print_note(f"failed: {describe_error(error)}")
         return EXIT_FAILED
     except SystemExit as error:
-        print(f"failed: the code that this command ran has called sys.exit({error.code!r})", file=sys.stderr)
+        print_note(f"failed: the code that this command ran has called sys.exit({error.code!r})")
         return EXIT_FAILED
     except Exception as error:
         if has_tracebacks:

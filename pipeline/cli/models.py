@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.text.wording import print_note, show_controls
@@ -33,7 +32,7 @@ def predict_rows(request: PredictRequest) -> int:
     for note in done.notes:
         print_note(f"predict: {note}")
     beside = f", beside {', '.join(done.ids)} of the file" if done.ids else ""
-    print(f"{done.n_rows} predictions in {done.file}{beside}", file=sys.stderr)
+    print_note(f"{done.n_rows} predictions in {done.file}{beside}")
     return 0
 
 
@@ -53,7 +52,7 @@ def serve_model(request: ServeRequest) -> int:
     for line in [model.describe(), *model.notes]:
         print_note(f"serve: {line}")
     if not is_loopback(opened):
-        print("serve: anyone who can reach this machine can send requests; there is no password.", file=sys.stderr)
+        print_note("serve: anyone who can reach this machine can send requests; there is no password.")
     print(f"POST rows to {name_address(opened)}/invocations\nPress Ctrl-C to stop the server", flush=True)
     run_server(model, opened)
     return 0

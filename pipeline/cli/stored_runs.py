@@ -140,7 +140,7 @@ def _carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:
     from bakeoff.pipeline.tracking.removal import remove, shrink_database
 
     for sentence in removal.kept:
-        print(f"kept: {sentence}", file=sys.stderr)
+        print_note(f"kept: {sentence}")
     print("\n".join(_describe_removal(removal)))
     if is_dry:
         print("nothing was deleted (dry_run=true)")
@@ -151,7 +151,7 @@ def _carry_out(store: Store, removal: Removal, *, is_dry: bool) -> None:
         print("deleted")
     # Also reclaim space left by an earlier removal during which another process was using the database.
     if note := shrink_database(store):
-        print(note, file=sys.stderr)
+        print_note(note)
 
 
 def _describe_removal(removal: Removal) -> list[str]:

@@ -99,8 +99,7 @@ def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
         raise
     except Exception as error:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        words = ", ".join(f"{key}.{name}={value!r}" for name, value in given.items() if value not in (None, []))
-        raise UserError(f"{key} ({target}): {reason}; change what is given: {words}.") from error
+        raise UserError(f"{key} ({target}): {reason}; change one of the values {given}.") from error
     _require_methods(built, key, target, f"the {type(built).__name__} that it returns")
     return built
 
@@ -175,7 +174,7 @@ def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
             f"{key_and_value} cannot be imported: {' '.join(str(error).split())}; correct the name, or the module."
         ) from error
     if found is ABSENT:
-        raise UserError(f"{key_and_value} does not exist.")
+        raise UserError(f"{key_and_value} does not exist. {did_you_mean(name, dir(home))}")
     if package in trust:
         _require_home(found, key_and_value, trust)
     # The table lists every name of bakeoff, but only the form of names in other packages.

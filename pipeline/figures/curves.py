@@ -96,8 +96,7 @@ class LearningCurve(ScoreCurves):
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Check before a run that the sizes are fractions; raise UserError otherwise."""
         super().check(experiment, splits)
-        is_list = isinstance(self.sizes, Sequence) and not isinstance(self.sizes, str) and len(self.sizes) > 0
-        if not is_list or not all(is_number(size) and 0 < size <= 1 for size in self.sizes):
+        if not self.sizes or not all(is_number(size) and 0 < size <= 1 for size in self.sizes):
             raise UserError(
                 f"figures: LearningCurve.sizes={self.sizes!r} must be a list of fractions of the training rows, above "
                 "0 and at most 1, such as [0.1,0.3,1]."

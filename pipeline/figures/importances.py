@@ -61,7 +61,7 @@ class Importances(TabulatedFigure):
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Check before a run that test rows can be permuted; raise UserError otherwise."""
         super().check(experiment, splits)
-        if not isinstance(self.repeats, int) or self.repeats < 1:
+        if self.repeats < 1:
             raise UserError(f"figures: Importances.repeats={self.repeats!r} must be an integer of at least 1.")
         self.require_several_rows(splits)
 

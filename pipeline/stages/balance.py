@@ -93,8 +93,7 @@ class Sampling(Balance):
     ratio: float = 1.0
 
     def __post_init__(self) -> None:
-        is_number = isinstance(self.ratio, int | float) and not isinstance(self.ratio, bool)
-        if not is_number or not 0 < self.ratio <= 1:
+        if not 0 < self.ratio <= 1:
             raise UserError(f"balance.ratio={self.ratio!r} must be a number above 0 and at most 1; 1 is full balance.")
 
 

@@ -104,7 +104,7 @@ class GivenThreshold:
     metric = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.value, float) or not 0 < self.value < 1:
+        if not 0 < self.value < 1:
             raise UserError(f"threshold.value={self.value!r} must be a probability above 0 and below 1.")
 
 

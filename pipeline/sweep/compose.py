@@ -16,6 +16,7 @@ from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.config import engine, settle
@@ -426,7 +427,7 @@ def _list_words(override: Override, max_jobs: int) -> list[str]:
         raise UserError(f"{override.input_line}: an interval has infinitely many values; give a list, or range(...).")
     try:
         values = list(itertools.islice(override.sweep_string_iterator(), max_jobs + 1))
-    except (ArithmeticError, ValueError):  # of Decimal, range and the types of Hydra
+    except (ArithmeticError, ValueError, HydraException):  # of Decimal, range and the types of Hydra
         raise UserError(
             f"{override.input_line}: these values cannot be listed; write them out, as in KEY=A,B, or as one range "
             "with finite ends and a step other than 0."

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean, first_line, write_install_command
 from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.text.secrets import expand_address, find_secrets, hide_secrets
-from bakeoff.pipeline.text.wording import count_nouns, cut_text, expand_home
+from bakeoff.pipeline.text.wording import count_nouns, cut_text, expand_home, print_note
 from bakeoff.pipeline.tracking.limited_calls import DATABASE_SERVER, LimitedCalls, is_server
 from bakeoff.pipeline.tracking.mlflow_tables import (
     ARTIFACTS_FOLDER,
@@ -302,7 +301,7 @@ def prepare_file(path: Path) -> bool:
         return True
     sentence = anchor_addresses(path)
     if sentence:
-        print(f"tracking: {sentence}", file=sys.stderr)
+        print_note(f"tracking: {sentence}")
     return False
 
 
@@ -438,8 +437,7 @@ def _report_left_out(run_ids: tuple[str, ...], fault: str) -> None:
     """Print the runs that are left out, once per process."""
     shown = ", ".join(run_ids[:MAX_SHOWN_RUNS]) + (", …" if len(run_ids) > MAX_SHOWN_RUNS else "")
     runs = count_nouns(len(run_ids), "run is", "runs are")
-    print(
+    print_note(
         f"tracking: {runs} left out, because bakeoff did not write {fault}: {shown}; `bakeoff rm RUN` deletes such a "
-        "run.",
-        file=sys.stderr,
+        "run."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,19 @@ from _pytest.mark import ParameterSet
 from bad_inputs import BadInput, read_bad_inputs, write_file
 from command import Answer, Bakeoff
 
+from bakeoff.pipeline.text.wording import MAX_LETTERS
+
 MAX_LINES = 2
 """Of a refusal: the sentence, and at most one more."""
+SEPARATORS = re.compile(r"[^\w.]+")
+PAIR = re.compile(r"[\w.]+=[^\s;,]+")
+CURE = re.compile(
+    r"\b(must|needs?|accepts?|allowed|at least|at most|usage)\b|Did you mean|Allowed: |`(bakeoff|git) "
+    r"|[;:,.)] (so |then |or |and |if .*, )?(add|change|choose|convert|correct|delete|download|drop|export|fetch|fill"
+    r"|give|install|leave|list|mark|merge|move|name|remove|rename|repeat|run|save|see|set|shorten|try|use|write)\b",
+    re.IGNORECASE,
+)
+"""Words that say what is allowed, or what to do."""
 ROWS = read_bad_inputs()
 
 
@@ -46,7 +58,9 @@ def test_bad_input_is_refused_or_said_with_its_cure(bakeoff: Bakeoff, row: BadIn
         assert answer.status == 0, answer.err
     files = left_files(bakeoff.folder)
     if row.message is not None:
-        require_refusal(bakeoff(*row.words), row)
+        answer = bakeoff(*row.words)
+        require_refusal(answer, row)
+        require_complete(one_line(answer.err), row)
         assert left_files(bakeoff.folder) == files
     else:
         require_line(bakeoff(*row.silent_words), row)
@@ -70,6 +84,22 @@ def require_refusal(answer: Answer, row: BadInput) -> None:
     assert "Traceback" not in answer.err
     lines = [line for line in answer.err.strip().splitlines() if not line.startswith("note: ")]
     assert len(lines) <= MAX_LINES
+
+
+def require_complete(said: str, row: BadInput) -> None:
+    """Require a refusal of limited length that names a key or a file, what was given, and what is allowed or a cure."""
+    assert len(said.removeprefix("refused: ")) <= MAX_LETTERS
+    # What a row gives: words, their keys and values, and the files and what they contain.
+    pairs = [word.lstrip("+~").partition("=") for word in row.words]
+    files = [name for path in row.files for name in (path, Path(path).name, Path(path).stem)]
+    contents = [each for content in row.files.values() for each in SEPARATORS.split(str(content))]
+    keys = [part for key, _, _ in pairs for part in (key, key[:20], *re.split("[./@]", key))]
+    values = [each for _, _, value in pairs for each in (value, value[:20], *SEPARATORS.split(value))]
+    assert any(name and name in said for name in [*keys, *files, *contents]), f"{said!r} names neither key nor file"
+    given = [*keys, *values, *files, *contents, "null"]
+    assert any(each and each in said for each in given), f"{said!r} does not name what was given"
+    named = [pair.replace("'", "").rstrip(".:)") for pair in PAIR.findall(said)]
+    assert CURE.search(said) or not set(named) <= {*row.words}, f"{said!r} has no cure"
 
 
 def require_line(answer: Answer, row: BadInput) -> None:

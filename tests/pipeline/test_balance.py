@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.class_weight import compute_sample_weight
 
+from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
 from bakeoff.pipeline.stages.balance import (
@@ -103,8 +104,9 @@ def test_a_sampler_gets_the_seed_and_does_what_imbalanced_learn_does() -> None:
 @pytest.mark.parametrize("kind", [Oversampling, Undersampling])
 @pytest.mark.parametrize("ratio", [0, -1, 1.5, True, "1"])
 def test_a_ratio_that_is_no_share_is_refused(kind: Any, ratio: Any) -> None:
-    with pytest.raises(UserError, match=r"balance\.ratio=.* above 0 and at most 1"):
-        kind(ratio=ratio)
+    node = {"_target_": f"{kind.__module__}.{kind.__name__}", "ratio": ratio}
+    with pytest.raises(UserError, match=r"balance\.ratio=.* must be a number( above 0 and at most 1|\.)"):
+        build_object(node, "balance", [])
 
 
 def test_an_object_that_does_not_resample_is_refused() -> None:

@@ -275,7 +275,6 @@ def test_what_may_be_wrong_with_a_column_is_said(cells: Any, sentence: str) -> N
         ({"_dates": ["x"]}, r"dataset.dates names 'x', but no format fits all its cells"),
         ({"_dates": {"x": "%Y"}}, r"dataset.dates names 'x', but '1' in row 1 is not a date such as '%Y'"),
         ({"_ordered": {"x": ["1"]}}, r"dataset.ordered gives 'x' the values \['1'\]; it needs a list of two or more"),
-        ({"_ordered": ["x"]}, r"dataset.ordered=\['x'\] must give the values of each column"),
         ({"_nominal": ["x"], "_drop": ["x"]}, r"dataset.nominal and dataset.drop both name 'x'"),
     ],
 )

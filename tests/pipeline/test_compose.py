@@ -47,4 +47,4 @@ def test_integers_are_set_where_hydra_sets_them(composer: Composer, jobs: list[l
 def test_a_number_of_the_wrong_kind_is_refused_as_hydra_refuses_it(composer: Composer) -> None:
     for word in ("seed=1", "seed=1.0"):
         job = composer.compose_job(0, [word], ("seed",))
-    assert (job.state, "could not be converted to Integer" in job.reason) == (INVALID, True)
+    assert (job.state, "must be a whole number" in job.reason) == (INVALID, True)

@@ -383,7 +383,6 @@ def test_holdout_is_not_fitted_again_unless_there_are_several() -> None:
         (Holdout, {"test": float("nan")}, "evaluation.test=nan"),
         (Holdout, {"validation": -0.1}, "evaluation.validation=-0.1 must be a fraction at least 0 and below 1"),
         (Holdout, {"validation": True}, "evaluation.validation=True"),
-        (Holdout, {"test": 0.5, "validation": 0.5}, "leave no rows for training; their sum must be below 1"),
         (Holdout, {"repeats": 0}, "evaluation.repeats=0"),
         (KFold, {"folds": 1}, "evaluation.folds=1 must be an integer of at least 2"),
         (KFold, {"folds": True}, "evaluation.folds=True"),
@@ -411,6 +410,8 @@ def of(text: str, groups: list[int] | None = None, **columns: list[Any]) -> Spli
 @pytest.mark.parametrize(
     ("splitter", "target", "message"),
     [
+        (Holdout(test=0.5, validation=0.5), of("ab" * 5), "evaluation.validation=0.5 .* leaves no rows for training"),
+        (KFold(folds=5, validation=0.9), of("ab" * 5), "evaluation.validation=0.9 sets 9 rows aside"),
         (KFold(folds=3), of("aaaaabb"), "least populated class .* only 2 members"),
         (GroupKFold(folds=3), of("ababab", [1, 1, 1, 2, 2, 2]), "3 folds, but there are 2 groups"),
         (TimeSeries(folds=3, validation=0.1), of("abab"), "evaluation.validation=0.1 .* leave no rows"),

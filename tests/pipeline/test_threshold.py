@@ -15,6 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import Perceptron
 from bakeoff.pipeline.card.report import describe_run_lines
+from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
 from bakeoff.pipeline.stages.calibration import Calibration
@@ -140,8 +141,9 @@ def test_a_given_threshold_is_applied_to_calibrated_probabilities() -> None:
 
 @pytest.mark.parametrize("value", [0, 1, -0.5, 1.5, True, "0.5"])
 def test_a_value_that_is_no_probability_is_refused(value: Any) -> None:
-    with pytest.raises(UserError, match=r"threshold.value=.* above 0 and below 1"):
-        GivenThreshold(value)
+    node = {"_target_": f"{GivenThreshold.__module__}.{GivenThreshold.__name__}", "value": value}
+    with pytest.raises(UserError, match=r"threshold.value=.* must be a (probability above 0 and below 1|number)"):
+        build_object(node, "threshold", [])
 
 
 @pytest.mark.parametrize("folds", [0, 4])

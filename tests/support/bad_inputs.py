@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ ROW_KEYS = {
     "extra",
 }  # fmt: skip
 TABLE_KEYS = {"words", "rows"}
+REPEATED = re.compile(r"\{(\S)\*(\d+)\}")
 TEXT = "table.csv"
 COLUMNS = "table.parquet"
 
@@ -97,7 +99,8 @@ def make_row(file: Path, shared_words: str, row: Mapping[str, Any]) -> BadInput:
         files[TEXT] = row["file"]
     if "columns" in row:
         files[COLUMNS] = {"columns": row["columns"]}
-    words = shlex.split(row.get("command", f"{shared_words} {row.get('words', '')}"))
+    command = row.get("command", f"{shared_words} {row.get('words', '')}")
+    words = shlex.split(REPEATED.sub(lambda found: found[1] * int(found[2]), command))
     is_named = any(word.startswith("dataset.path=") for word in words)
     if files and not is_named and "command" not in row:
         words.append(f"dataset.path={next(iter(files))}")

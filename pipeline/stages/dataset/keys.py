@@ -93,7 +93,7 @@ class FileLayout:
         decimal, thousands = read_sign(self.decimal), read_sign(self.thousands)
         is_separator = self.separator in (None, WHITESPACE) or len(str(self.character)) == 1
         is_letter = self.quote is None or (len(str(self.quote)) == 1 and str(self.quote).isascii())
-        is_count = isinstance(self.skip_rows, int) and self.skip_rows >= 0
+        is_count = self.skip_rows >= 0
         words = ", ".join(SIGN_WORDS)
         requirements = [
             ("separator", is_separator, f"must be one character, or one of {', '.join(SEPARATOR_WORDS)}, {WHITESPACE}"),
@@ -291,7 +291,8 @@ class ColumnRules:
             for name in self.lists[key]:
                 if name in given and (given[name], key) != (NUMERIC, "units"):
                     raise UserError(
-                        f"dataset.{given[name]} and dataset.{key} both name {name!r}; a column has one kind, so remove it from one."
+                        f"dataset.{given[name]} and dataset.{key} both name {name!r}; a column has one kind, so remove "
+                        "it from one of them."
                     )
                 given[name] = key
 

@@ -258,15 +258,13 @@ class Splitter(ABC):
 
 def _require_allowed(name: str, value: Any, default: Any, limits: Any) -> None:
     """Reject a value that is outside the limits of its field."""
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    if "at_least" in limits and not (value is default is None):
-        if not is_whole or value < limits["at_least"]:
-            raise UserError(f"evaluation.{name}={value!r} must be an integer of at least {limits['at_least']}.")
-    elif "allow_zero" in limits:
-        is_inside = (is_whole or isinstance(value, float)) and 0 <= value < 1
-        if not is_inside or (value == 0 and not limits["allow_zero"]):
-            lower_bound = "at least 0" if limits["allow_zero"] else "above 0"
-            raise UserError(f"evaluation.{name}={value!r} must be a fraction {lower_bound} and below 1.")
+    if value is default:
+        return
+    if "at_least" in limits and value < limits["at_least"]:
+        raise UserError(f"evaluation.{name}={value!r} must be an integer of at least {limits['at_least']}.")
+    if "allow_zero" in limits and not (0 < value < 1 or (value == 0 and limits["allow_zero"])):
+        lower_bound = "at least 0" if limits["allow_zero"] else "above 0"
+        raise UserError(f"evaluation.{name}={value!r} must be a fraction {lower_bound} and below 1.")
 
 
 def _refuse_folds(n_folds: str, max_folds: int) -> UserError:

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.errors import InvalidPredictions, UserError, did_you_mean, is_whole, require_folds
+from bakeoff.pipeline.errors import InvalidPredictions, UserError, did_you_mean, require_folds
 from bakeoff.pipeline.stages.tuning.candidates import (
     Grid,
     TuningData,
@@ -129,9 +129,9 @@ class GridTuning:
 
     def __post_init__(self) -> None:
         require_folds("tuning.folds", self.folds, "score")
-        if self.n is not None and not is_whole(self.n, 1):
+        if self.n is not None and self.n < 1:
             raise UserError(f"tuning.n={self.n!r} must be a positive number of candidates, or null for all.")
-        if not is_whole(self.seed, 0):
+        if self.seed < 0:
             raise UserError(f"tuning.seed={self.seed!r} must be an integer of at least 0.")
         if self.race is not None:
             self._require_race(self.race)
@@ -150,9 +150,9 @@ class GridTuning:
 
     def _require_race(self, level: float) -> None:
         """Reject a race without a level, without further folds after the burn-in, or with a time limit."""
-        if not isinstance(level, float) or not 0 < level < 1:
+        if not 0 < level < 1:
             raise UserError(f"tuning.race={level!r} must be a level between 0 and 1, such as 0.05.")
-        if not is_whole(self.burn_in, 2):
+        if self.burn_in < 2:
             raise UserError(f"tuning.burn_in={self.burn_in!r} must be an integer of at least 2.")
         if self.folds <= self.burn_in:
             raise UserError(
