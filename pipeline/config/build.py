@@ -174,7 +174,7 @@ def find_target(target: Any, key: str, trust: Sequence[str]) -> Any:
             f"{key_and_value} cannot be imported: {' '.join(str(error).split())}; correct the name, or the module."
         ) from error
     if found is ABSENT:
-        raise UserError(f"{key_and_value} does not exist. {did_you_mean(name, dir(home))}")
+        raise UserError(f"{key_and_value} does not exist. {did_you_mean(name, getattr(home, '__all__', dir(home)))}")
     if package in trust:
         _require_home(found, key_and_value, trust)
     # The table lists every name of bakeoff, but only the form of names in other packages.
