@@ -326,7 +326,9 @@ SENTENCES = {
     ),
     r"Could not (?:override|delete) '(.*?)'\. No match.*": r"\1 is not a group of options; `bakeoff list` shows them",
     r"Could not delete from config\. '(.*?)' does not exist.*": r"~\1: there is no key \1 to remove; leave ~\1 out",
-    r"Could not delete from config\. The value of '(.*?)' is (.*) and not (.*?)\.?$": r"~\1=\3: \1 is \2; leave =\3 out",
+    r"Could not delete from config\. The value of '(.*?)' is (.*) and not (.*?)\.?$": (
+        r"~\1=\3: \1 is \2; leave =\3 out"
+    ),
     r"Error resolving interpolation '\$\{(\w+)\}', .*": r"\1 cannot be removed; leave ~\1 out",
     r"Override (.*?) looks like .* config group '(.*)' does not exist.*": (
         r"\1: \2 is not a group of options; `bakeoff list` shows them"

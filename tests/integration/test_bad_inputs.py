@@ -95,10 +95,9 @@ def require_complete(said: str, row: BadInput) -> None:
     contents = [each for content in row.files.values() for each in SEPARATORS.split(str(content))]
     keys = [part for key, _, _ in pairs for part in (key, key[:20], *re.split("[./@]", key))]
     values = [each for _, _, value in pairs for each in (value, value[:20], *SEPARATORS.split(value))]
-    assert any(name and name in said for name in [*row.words, *keys, *files, *contents]), (
-        f"{said!r} names neither key nor file"
-    )
-    given = [*keys, *values, *files, *contents, "null"]
+    places = [*row.words, *keys, *files, *contents]
+    assert any(place and place in said for place in places), f"{said!r} names neither key nor file"
+    given = [*places, *values, "null"]
     assert any(each and each in said for each in given), f"{said!r} does not name what was given"
     named = [pair.replace("'", "").rstrip(".:)") for pair in PAIR.findall(said)]
     assert CURE.search(said) or not set(named) <= {*row.words}, f"{said!r} has no cure"
