@@ -113,13 +113,13 @@ def write_install_command(extra: str) -> str:
     return shlex.join(["pip", "install", *packages])
 
 
-def did_you_mean(given: object, allowed: Iterable[str]) -> str:
+def did_you_mean(given: str, allowed: Iterable[str]) -> str:
     """Suggest the most similar allowed word, or list all of them but Python's own, such as ``__file__``.
 
     Parameters
     ----------
-    given : object
-        The word that is not allowed, or a number.
+    given : str
+        The word that is not allowed.
     allowed : iterable of str
 
     Returns
@@ -135,12 +135,11 @@ def did_you_mean(given: object, allowed: Iterable[str]) -> str:
     'Allowed: knn, svm.'
     """
     words = sorted({word for word in allowed if not word.startswith("__")})
-    text = str(given).lower()
-    parts = _split_word(text)
+    parts = _split_word(given)
     # roc_curve resembles regression_curves, but is another name of roc.
     related = [word for word in words if _split_word(word) <= parts or parts <= _split_word(word)]
     for candidates, cutoff in ((words, TYPO), (related, 0.0), (words, MIN_SIMILARITY)):
-        if similar := get_close_matches(text, candidates, n=1, cutoff=cutoff):
+        if similar := get_close_matches(given.lower(), candidates, n=1, cutoff=cutoff):
             return f"Did you mean {similar[0]!r}?"
     return f"Allowed: {', '.join(words) or 'nothing'}."
 

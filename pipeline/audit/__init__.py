@@ -92,7 +92,7 @@ class Audit:
         for key in ("groups", "duplicates", "columns"):
             action = getattr(self, key)
             if action not in ACTIONS:
-                raise UserError(f"audit.{key}={action!r} is not an action. {did_you_mean(action, ACTIONS)}")
+                raise UserError(f"audit.{key}={action!r} is not an action. {did_you_mean(str(action), ACTIONS)}")
 
     def check(self, experiment: Experiment, splits: Splits) -> AuditVerdict:
         """Check the data and the splits of an experiment; nothing is fitted.

@@ -98,7 +98,7 @@ def check_pruning(experiment: Experiment) -> None:
         return
     method = pruning.method
     if method not in METHODS:
-        raise UserError(f"pruning.method={method!r} is not a method. {did_you_mean(method, METHODS)}")
+        raise UserError(f"pruning.method={method!r} is not a method. {did_you_mean(str(method), METHODS)}")
     if not hasattr(experiment.learner, "prune"):
         options = list_options(lambda learner: hasattr(learner, "prune"))
         raise UserError(
@@ -132,7 +132,7 @@ def check_tuning(experiment: Experiment) -> None:
             if name not in known:
                 raise UserError(
                     f"space.{name} is not a parameter of {type(experiment.learner).__name__}. "
-                    f"{did_you_mean(name, known)}"
+                    f"{did_you_mean(str(name), known)}"
                 )
     for candidate in _iter_candidates(experiment):
         learner = clone(experiment.learner).set_params(**candidate)

@@ -98,8 +98,8 @@ def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
     except UserError:
         raise
     except Exception as error:
-        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise UserError(f"{key} ({target}): {reason}; change one of the values {given}.") from error
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(f"{key} ({target}): {reason.rstrip('.')}; change one of the values {given}.") from error
     _require_methods(built, key, target, f"the {type(built).__name__} that it returns")
     return built
 
@@ -129,7 +129,7 @@ def require_arguments(found: Any, given: Mapping[Any, Any], key: str, target: st
     checks_itself = hasattr(found, "_parameter_constraints")
     for name, value in given.items():
         if name not in parameters and not takes_more:
-            raise UserError(f"{key}.{name} is not a key of {target}. {did_you_mean(name, parameters)}")
+            raise UserError(f"{key}.{name} is not a key of {target}. {did_you_mean(str(name), parameters)}")
         if name in parameters and not checks_itself:
             require_kind(f"{key}.{name}", value, _read_annotation(parameters[name]))
 

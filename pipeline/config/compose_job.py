@@ -199,8 +199,6 @@ RESOLVED = re.compile(
     r"threshold\.metric|tracking\.experiment|evaluation\.(metrics|costs|train_metrics))([.\[]|$)"
 )
 """Keys whose texts are not secret: those used here, and the names of choices and runs."""
-MAX_INTEGER = 2**63 - 1
-"""The largest integer of NumPy and of other libraries."""
 CELLS = re.compile(r"dataset\.(query|parameters|ordered)([.\[]|$)")
 """Keys whose texts become cells, which are stored."""
 
@@ -263,7 +261,7 @@ def _resolve_values(composed: DictConfig, *, throw_on_missing: bool = True) -> d
     finally:
         OmegaConf.register_new_resolver(RESOLVER, oc.env, replace=True)
     for path, value in walk(values):
-        if isinstance(value, int) and abs(value) > MAX_INTEGER:
+        if isinstance(value, int) and abs(value) >= 2**63:
             raise UserError(
                 f"{name_key(path)}={value} must be a number of at most 64 bits; write '\"{value}\"' if it is text."
             )

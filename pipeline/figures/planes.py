@@ -74,7 +74,7 @@ class PlaneFigure(RunFigure):
         known = [str(column) for column in dataset.X.columns]
         for column in self.columns:
             if column not in known:
-                raise UserError(f"figures: {name}.columns contains {column!r}. {did_you_mean(column, known)}")
+                raise UserError(f"figures: {name}.columns contains {column!r}. {did_you_mean(str(column), known)}")
         chosen = list(self.columns) or known
         if len(chosen) != 2 or set(chosen) & set(dataset.nominal):
             held = f"{dataset.name} has {len(known)} columns ({len(dataset.nominal)} nominal)"

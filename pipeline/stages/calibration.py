@@ -97,7 +97,8 @@ class Calibration:
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
-            raise UserError(f"calibration.method={self.method!r} is not a method. {did_you_mean(self.method, METHODS)}")
+            suggestion = did_you_mean(str(self.method), METHODS)
+            raise UserError(f"calibration.method={self.method!r} is not a method. {suggestion}")
         require_folds("calibration.folds", self.folds, "calibrate")
 
     def add_methods(self, learner: Any) -> Any:

@@ -38,6 +38,7 @@ from bakeoff.pipeline.text.wording import (
     format_mean,
     format_seconds,
     make_console,
+    shorten_message,
 )
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.store import Store

@@ -313,13 +313,8 @@ def shorten_message(text: str) -> str:
     """
     for pattern in (LONG_WORD, LONG_TEXT):
         if len(text) > MAX_LETTERS:
-            text = pattern.sub(_leave_out_middle, text)
+            text = pattern.sub(lambda found: f"{found[1]}… ({len(found[2]):,} letters left out) …{found[3]}", text)
     return text
-
-
-def _leave_out_middle(found: re.Match[str]) -> str:
-    begin, middle, end = found.groups()
-    return f"{begin}… ({format_count(len(middle))} letters left out) …{end}"
 
 
 def escape_text(text: str) -> str:

@@ -31,7 +31,7 @@ def load_bundled(name: str, positive: str | None = None) -> Dataset:
     from sklearn import datasets
 
     if name not in BUNDLED:
-        raise UserError(f"dataset.name={name!r} is not bundled. {did_you_mean(name, BUNDLED)}")
+        raise UserError(f"dataset.name={name!r} is not bundled. {did_you_mean(str(name), BUNDLED)}")
     bunch: dict[str, np.ndarray] = getattr(datasets, f"load_{name}")()
     features = [str(feature) for feature in bunch["feature_names"]]
     if name == "diabetes":
@@ -75,7 +75,7 @@ def make_points(name: str, rows: int, noise: float, seed: int) -> Dataset:
     from sklearn import datasets
 
     if str(name) not in SHAPES:
-        raise UserError(f"dataset.name={name!r} cannot be generated. {did_you_mean(name, SHAPES)}")
+        raise UserError(f"dataset.name={name!r} cannot be generated. {did_you_mean(str(name), SHAPES)}")
     spread = "cluster_std" if name == "blobs" else "noise"
     make = getattr(datasets, f"make_{name}")
     points, codes = make(rows, random_state=seed, **{spread: noise}, **SHAPES[name])  # (n, 2), (n,)

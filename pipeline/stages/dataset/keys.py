@@ -198,7 +198,7 @@ class Roles:
 
     def __post_init__(self) -> None:
         if self.task not in TASKS and self.task is not None:
-            raise UserError(f"dataset.task={self.task!r} is not a task. {did_you_mean(self.task, TASKS)}")
+            raise UserError(f"dataset.task={self.task!r} is not a task. {did_you_mean(str(self.task), TASKS)}")
 
     @property
     def named(self) -> dict[str, str]:

@@ -300,7 +300,7 @@ def find_positive_class(name: str | None, y: np.ndarray, task: str) -> object | 
         return classes[-1] if len(classes) == 2 else None
     labels = {str(label): label for label in classes}
     if str(name) not in labels:
-        raise UserError(f"dataset.positive={name!r} is not a class of the target. {did_you_mean(name, labels)}")
+        raise UserError(f"dataset.positive={name!r} is not a class of the target. {did_you_mean(str(name), labels)}")
     return labels[str(name)]
 
 

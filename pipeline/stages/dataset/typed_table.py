@@ -212,7 +212,7 @@ def _choose_sheet(workbook: Any, layout: FileLayout, file: Path) -> tuple[Any, l
     sheets = {sheet.title: sheet for sheet in workbook.worksheets}
     if layout.sheet is not None:
         if str(layout.sheet) not in sheets:
-            hint = did_you_mean(layout.sheet, sheets)
+            hint = did_you_mean(str(layout.sheet), sheets)
             raise UserError(f"dataset.sheet={layout.sheet!r} is not a sheet of {file.name}. {hint}")
         return sheets[str(layout.sheet)], []
     first, *others = sheets

@@ -175,7 +175,7 @@ def require_named_columns(preprocessing: BaseEstimator | None, X: pd.DataFrame) 
             if name not in known:
                 raise UserError(
                     f"preprocessing.columns names {name!r}, which is not a feature of the dataset. "
-                    f"{did_you_mean(name, known)}"
+                    f"{did_you_mean(str(name), known)}"
                 )
 
 

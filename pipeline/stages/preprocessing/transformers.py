@@ -148,7 +148,7 @@ class DateParts(TransformerMixin, BaseEstimator):
         """Find the parts that vary over the rows of X, of shape (n, d)."""
         for part in self.parts:
             if part not in PARTS:
-                raise ValueError(f"parts: {part!r} is not a part of a date. {did_you_mean(part, PARTS)}")
+                raise ValueError(f"parts: {part!r} is not a part of a date. {did_you_mean(str(part), PARTS)}")
         validate_data(self, X, skip_check_array=True)
         pairs = [(str(name), part) for name in X.columns for part in self.parts]
         varying = [(name, part) for name, part in pairs if _compute_part(X[name], part).nunique() > 1]

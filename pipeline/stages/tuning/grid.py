@@ -136,7 +136,7 @@ class GridTuning:
         if self.race is not None:
             self._require_race(self.race)
         if self.select not in RULES:
-            raise UserError(f"tuning.select={self.select!r} is not a rule. {did_you_mean(self.select, RULES)}")
+            raise UserError(f"tuning.select={self.select!r} is not a rule. {did_you_mean(str(self.select), RULES)}")
         for grid in self.grids:
             for name, values in grid.items():
                 if isinstance(values, str) or not isinstance(values, Sequence) or not values:
