@@ -149,7 +149,7 @@ def _split_word(word: str) -> set[str]:
     return set(re.split(r"[\W_]+", word.lower()))
 
 
-KINDS = {
+KINDS: dict[str, tuple[set[type], str]] = {
     "bool": ({bool}, "true or false"),
     "int": ({int}, "a whole number"),
     "float": ({int, float}, "a number"),
