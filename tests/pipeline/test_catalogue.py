@@ -59,7 +59,7 @@ def test_a_sparse_dataset_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_wrong_id_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match="dataset.id='glass2' must be a whole number"):
+    with pytest.raises(UserError, match=r"dataset.id='glass2' must be a whole number"):
         load(tmp_path, monkeypatch, 40675, id="glass2")
 
 

@@ -54,9 +54,7 @@ def test_every_boolean_of_the_shipped_options_is_read_by_the_rule() -> None:
 @pytest.mark.parametrize("value", [None, 2, 0, 1.0, "", "no", "null", [], [True], float("nan")])
 def test_other_values_are_refused_with_what_is_allowed(value: object) -> None:
     node = {"_target_": "bakeoff.pipeline.stages.splitting.KFold", "stratify": value}
-    with pytest.raises(
-        UserError, match=r"^evaluation.stratify=.* must be true or false(; give one, .*)?\.$"
-    ):
+    with pytest.raises(UserError, match=r"^evaluation.stratify=.* must be true or false(; give one, .*)?\.$"):
         build_object(node, "evaluation", [])
 
 
