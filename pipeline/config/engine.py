@@ -383,11 +383,11 @@ def explain_error(error: Exception) -> UserError:
     if isinstance(error, OverrideParseException):
         # The parser's own messages list grammar tokens; those of Hydra's functions name the error.
         detail = f": {reason}" if "function" in reason else ""
-        key, _, text = str(error.override).partition("=")
+        given, _, text = str(error.override).partition("=")
         return UserError(
             f"{error.override!r} cannot be read{detail}; write KEY=VALUE, several values with commas and no spaces, as "
             "in KEY=A,B, and text with spaces or special characters in two pairs of quotation marks, as in "
-            f"'{key}=\"{text or 'TEXT'}\"'."
+            f"'{given}=\"{text or 'TEXT'}\"'."
         )
     key = getattr(cause, "full_key", None)
     if note := read_notes([CONF / ROOT_FILE]).get(str(key)):
