@@ -325,4 +325,4 @@ class SweepDisplay:
         self.err.print(f"{prefix}{len(outcomes)} {title}")
         for sentence, names in count_reasons(outcomes).items():
             self.err.print(f"  {escape(sentence)}")
-            self.err.print(f"    {escape(names)}")
+            self.err.print(f"    {escape(shorten_message(names))}")
