@@ -8,7 +8,9 @@ smoothing), so that a value that is missing in a small sample does not get proba
     P(x_j = v | class) = (count(v, class) + α) / Σ_v' (count(v', class) + α)      over the values v' of the feature
     P(class)           = (count(class) + α) / Σ_class' (count(class') + α),       or without α
 
-A numeric feature has a normal distribution within each class, with the mean and the variance of the class's rows.
+A numeric feature has a normal distribution within each class, with the mean and the variance of the class's rows. A
+small fraction of the variance of all rows is added to that variance, so that it is not 0 if the feature is constant in
+the class. A feature that is constant in all rows is left out. Probabilities therefore do not depend on units.
 Alternatively, it has a kernel density, the mean of normal densities of width h around each of the n cells of the class,
 which makes no assumption about its shape:
 
@@ -96,23 +98,29 @@ def count_values(cells: np.ndarray, domain: Any) -> np.ndarray:
 
 
 def normal_density(
-    column: np.ndarray, in_class: np.ndarray, value: float, ddof: int = 0, epsilon: float = 0.0
+    column: np.ndarray, in_class: np.ndarray, value: float, ddof: int = 0, smoothing: float = 0.0
 ) -> float:
-    """Return the normal density of a value, given a numeric column (n,) and the mask (n,) of the class's rows."""
-    return normal(value, *estimate_normal(column, in_class, ddof, epsilon))
+    """Return the normal density of a value, given a numeric column (n,) and the mask (n,) of the class's rows.
+
+    It is 1 in every class if the column is constant.
+    """
+    if not np.ptp(column):
+        return 1.0
+    return normal(value, *estimate_normal(column, in_class, ddof, smoothing))
 
 
-def estimate_normal(column: np.ndarray, in_class: np.ndarray, ddof: int, epsilon: float) -> tuple[float, float]:
-    """Return the mean of a numeric column (n,) in the class's rows, given by a mask (n,), and its variance plus ε.
+def estimate_normal(column: np.ndarray, in_class: np.ndarray, ddof: int, smoothing: float) -> tuple[float, float]:
+    """Return the mean and the smoothed variance of a numeric column (n,) in the class's rows, given by a mask (n,).
 
     The divisor of the variance is the number of rows of the class minus ``ddof``; if none are left, the variance is
-    that of all rows.
+    that of all rows. The fraction ``smoothing`` of the variance of all rows is added.
     """
     cells = column[in_class]
     mean = float(np.mean(cells))
     divisor = len(cells) - ddof
-    variance = np.sum((cells - mean) ** 2) / divisor if divisor else np.var(column)
-    return mean, variance + epsilon
+    overall = np.var(column)
+    variance = np.sum((cells - mean) ** 2) / divisor if divisor else overall
+    return mean, variance + smoothing * overall
 
 
 def normal(x: float, mean: float, variance: float) -> float:
@@ -132,18 +140,22 @@ def work_naive_bayes(learner: Any, problem: Problem) -> Iterator[Step]:
         name, domain = problem.features[j], learner.categories_[j]
         counted = [count_values(X[mask, j], domain) for mask in masks]
         yield work_smoothing(counted, alpha, name, domain, [f"P({name} | {label})" for label in classes])
-    numeric = [j for j in range(X.shape[1]) if j not in problem.nominal]
+    numeric = learner.numeric_features_
     names = [f"{problem.features[j]} | {label}" for j in numeric for label in classes]
     normals = np.transpose(
-        [estimate_normal(X[:, j], mask, learner.ddof, learner.epsilon_) for j in numeric for mask in masks]
+        [estimate_normal(X[:, j], mask, learner.ddof, learner.var_smoothing) for j in numeric for mask in masks]
     )
-    if numeric:
+    constant = set(range(X.shape[1])).difference(problem.nominal, numeric)
+    if constant:
+        left_out = ", ".join(problem.features[j] for j in sorted(constant))
+        yield Step(f"Leave out constant columns, which do not distinguish the classes: {left_out}.")
+    if numeric.size:
         yield work_normals(names, normals, learner)
     for number, q in enumerate(problem.queries, start=1):
         factors: list[Any] = [smoothed_fractions(counts, prior_alpha)]  # of each class
         for j in problem.nominal:
             factors.append([value_probability(X[mask, j], learner.categories_[j], q[j], alpha) for mask in masks])
-        if numeric:
+        if numeric.size:
             step = work_density(np.repeat(q[numeric], len(classes)), *normals, names=names)
             yield replace(step, place=f"query {number}")
             factors.extend(np.reshape([*step.values.values()], (-1, len(classes))))
@@ -153,8 +165,8 @@ def work_naive_bayes(learner: Any, problem: Problem) -> Iterator[Step]:
 def work_normals(names: Sequence[str], normals: np.ndarray, learner: Any) -> Step:
     """Return the step of means and variances (2, k)."""
     return Step(
-        "Compute the mean μ and the variance v of each numeric column in each class.",
-        f"μ = Σ x / n, v = Σ (x-μ)² / {'(n-1)' if learner.ddof else 'n'} + {learner.epsilon_}",
+        "Compute the mean μ and the variance v of each numeric column in each class; V is its variance in all rows.",
+        f"μ = Σ x / n, v = Σ (x-μ)² / {'(n-1)' if learner.ddof else 'n'} + {learner.var_smoothing}·V",
         table=(("column", "μ", "v"), *zip(names, *normals, strict=True)),
     )
 

@@ -38,6 +38,7 @@ from bakeoff.learners.naive_bayes.likelihoods import (
     add_nominal_log_likelihood,
     compute_log,
     count_values,
+    find_varying_columns,
     fit_gaussians,
     normalize_counts,
     read_pseudo_counts,
@@ -62,7 +63,8 @@ class NaiveBayesClassifier(Classifier):
     class_prior : array-like of shape (c,), optional
         The probabilities of the classes in sorted order; if given, they are neither estimated nor smoothed.
     var_smoothing : float, default=1e-9
-        The fraction of the largest variance of a numeric column that is added to every variance.
+        The fraction of the variance of a numeric column over all classes that is added to its variance in each class.
+        Because columns are smoothed separately, predictions do not depend on the units of any column.
     ddof : {0, 1}, default=0
         If 1, the sum of squares of a numeric column within a class is divided by the number of its rows minus 1: the
         unbiased variance, as in R's e1071.
@@ -85,11 +87,11 @@ class NaiveBayesClassifier(Classifier):
         For each nominal column, arrays of shape (c, k) with row weights and ln P(value | class); None for numeric
         columns.
     numeric_features_ : ndarray of shape (q,), int
-        The positions of the numeric columns.
+        The positions of the numeric columns that vary; constant columns are ignored.
     theta_, var_ : ndarray of shape (c, q)
         Mean (in the column's unit) and smoothed variance (in its square) of each numeric column in each class.
-    epsilon_ : float
-        The number added to every variance.
+    epsilon_ : ndarray of shape (q,)
+        The number added to the variances of each numeric column.
 
     Notes
     -----
@@ -161,7 +163,8 @@ class NaiveBayesClassifier(Classifier):
         ------
         ValueError
             A prior or Dirichlet parameter of the wrong length or sign; missing cells with ``handle_missing="error"``;
-            numeric columns whose variance is zero, or too large or small for a float.
+            a numeric column whose variance is zero within a class with ``var_smoothing=0``, or too large or small for
+            a float.
         """
         X, codes, weight = self._check_fit(X, y, sample_weight)
         self._fit_counts(X, codes, weight)
@@ -235,13 +238,10 @@ class NaiveBayesClassifier(Classifier):
                 self.category_count_[j] = count
 
     def _fit_numeric(self, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
-        self.numeric_features_ = np.flatnonzero([values is None for values in self.categories_])
-        c = self.classes_.shape[0]
-        if not self.numeric_features_.size:
-            self.theta_, self.var_ = np.empty((2, c, 0))
-            self.epsilon_ = 0.0
-            return
+        is_numeric = np.array([values is None for values in self.categories_])  # (d,)
+        self.numeric_features_ = np.flatnonzero(is_numeric & find_varying_columns(X))
         table = select_columns(X, self.numeric_features_)  # (n, q)
+        c = self.classes_.shape[0]
         moments = fit_gaussians(table, codes, weight, c, self.var_smoothing, self.ddof)
         self.theta_, self.var_, self.epsilon_ = moments
         if not self.var_.all():

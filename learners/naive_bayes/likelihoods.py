@@ -198,11 +198,11 @@ def _check_pseudo_counts(given: Any, column: Any, k: int, c: int) -> np.ndarray:
 
 
 class Gaussians(NamedTuple):
-    """Final: mean (c, q) and variance (c, q) of each column in each class, and the smoothing within the variance."""
+    """Final: mean and variance (c, q) of each column in each class, and the smoothing (q,) within the variances."""
 
     mean: np.ndarray
     var: np.ndarray
-    epsilon: float
+    epsilon: np.ndarray
 
 
 class Moments(NamedTuple):
@@ -213,24 +213,32 @@ class Moments(NamedTuple):
     weight: np.ndarray
 
 
+def find_varying_columns(table: np.ndarray) -> np.ndarray:
+    """Return whether the present cells of each column (n, q) differ: shape (q,).
+
+    Cells are compared, because the squares of tiny differences underflow to a variance of 0.
+    """
+    return np.asarray(np.fmin.reduce(table, axis=0) < np.fmax.reduce(table, axis=0))
+
+
 def fit_gaussians(
     table: np.ndarray, codes: np.ndarray, weight: np.ndarray, c: int, smoothing: float, ddof: int = 0
 ) -> Gaussians:
     """Estimate mean and variance of each column within each class.
 
-    For a class without a cell in a column, the estimates of the column over all classes are used. A column that is
-    constant or has no cells does not influence any prediction.
+    For a class without a cell in a column, the estimates of the column over all classes are used.
 
     Parameters
     ----------
     table : ndarray of shape (n, q)
-        The numeric cells; NaN if missing.
+        The cells of numeric columns that vary; NaN if missing.
     codes : ndarray of shape (n,), int
     weight : ndarray of shape (n,)
     c : int
         Number of classes.
     smoothing : float
-        This fraction of the largest variance over all classes is added to every variance.
+        This fraction of the variance of a column over all classes is added to its variance in each class. It has the
+        unit of the column, so that no column affects the others.
     ddof : {0, 1}
         The number subtracted from the weight of a class by which squares are divided; if nothing is left, the variance
         over all classes is used.
@@ -238,7 +246,8 @@ def fit_gaussians(
     Returns
     -------
     Gaussians
-        The estimates; without smoothing, a variance can be 0 if a column is constant in one class but not in others.
+        The estimates; a variance can be 0 if a column is constant in a class and there is no smoothing, or if its
+        squares underflow.
 
     Raises
     ------
@@ -253,7 +262,7 @@ def fit_gaussians(
     if not np.isfinite(overall_var).all():
         raise ValueError("X contains values so large that their variance overflows; divide the column by a constant.")
 
-    epsilon = float(smoothing * overall_var.max(initial=0.0))
+    epsilon = smoothing * overall_var  # (q,)
     mean = np.where(within.weight > 0, within.mean, overall_mean)  # (c, q)
     mass = within.weight
     var = within.var
@@ -262,10 +271,6 @@ def fit_gaussians(
         mass = mass * weight.max()
         var = var * _divide_or_zero(mass, mass - ddof)
     var = np.where(mass > ddof, var, overall_var) + epsilon  # (c, q)
-    if epsilon == 0:
-        # With one mean and one variance in all classes, any positive variance gives a factor that cancels out.
-        constant = (overall_var == 0) & (mean == mean[0]).all(axis=0)  # (q,)
-        var[:, constant] = 1.0
     return Gaussians(mean, var, epsilon)
 
 
