@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn import metrics
 from sklearn.datasets import make_classification, make_regression
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, Perceptron, Ridge
@@ -171,6 +172,79 @@ def test_macro_scores_are_those_of_scikit_learn_to_the_last_bit(name: str, has_w
 # Undefined scores
 
 
+CONSTANT_TRUTHS: dict[str, tuple[list[int], list[float] | None]] = {
+    "one row": ([1], None),
+    "two equal rows": ([1, 1], None),
+    "one target": ([1, 1, 1, 1], None),
+    "one target among the rows that count": ([1, 2, 1, 1], [1.0, 0.0, 0.5, 2.0]),
+}
+RELATIVE_TO_SPREAD = {
+    "adjusted_mutual_info_score", "adjusted_rand_score", "average_precision", "completeness_score", "d2_brier_score",
+    "d2_log_loss_score", "fowlkes_mallows_score", "homogeneity_score", "kappa", "matthews_corrcoef", "mcc",
+    "mutual_info_score", "normalized_mutual_info_score", "rand_score", "roc_auc", "roc_auc_ovo",
+    "roc_auc_ovo_weighted", "roc_auc_ovr", "roc_auc_ovr_weighted", "v_measure_score",
+    "d2_absolute_error_score", "explained_variance", "r2",
+}  # fmt: skip
+"""Scores that compare a model with guessing, or the order or grouping of rows of different targets."""
+OWN = {
+    0: ["r2_score", "explained_variance_score", "d2_pinball_score", "d2_tweedie_score"],
+    2: ["cohen_kappa_score", "matthews_corrcoef", "homogeneity_score"],
+    3: ["cohen_kappa_score", "matthews_corrcoef", "homogeneity_score"],
+}
+"""Functions of scikit-learn that a user names, by the number of classes."""
+
+
+def list_predictions(truth: np.ndarray, n_classes: int) -> list[Predictions]:
+    """Return predictions of the same classes, or of numbers if there are none: all right, all wrong, and drawn."""
+    rng = np.random.default_rng(0)
+    if not n_classes:
+        drawn = [
+            truth + shift for shift in (np.zeros(len(truth)), np.ones(len(truth)), rng.uniform(0.1, 2, len(truth)))
+        ]
+        return [Predictions(truth.astype(float), numbers) for numbers in drawn]
+    answers = [truth, (truth + 1) % n_classes, rng.integers(0, n_classes, len(truth))]
+    made = []
+    for certainty, predicted in zip((0.9, 0.8, 0.7), answers, strict=True):
+        probabilities = np.full((len(truth), n_classes), (1 - certainty) / (n_classes - 1))
+        probabilities[np.arange(len(truth)), predicted] = certainty
+        decision = probabilities[:, 1] - 0.5 if n_classes == 2 else probabilities
+        made.append(Predictions(truth, predicted, probabilities, decision, np.arange(n_classes)))
+    return made
+
+
+def list_metrics(n_classes: int) -> dict[str, Metric]:
+    """Return every metric that a YAML file may name for a dataset of some classes, or of numbers."""
+    named = [*OTHERS_OF_CLASSES, *CLASSIFICATION] if n_classes else [*OTHERS_OF_NUMBERS, *REGRESSION]
+    labels = np.arange(n_classes) if n_classes else None
+    target = Target(np.arange(1.0, 7.0), labels)
+    learner = LogisticRegression() if n_classes else Ridge()
+    entries = [{"_target_": name, "name": f"own_{name}", "greater_is_better": True} for name in OWN[n_classes]]
+    task = "classification" if n_classes else "regression"
+    own = choose_metrics(entries, task, learner, target, find_function=lambda name: getattr(metrics, name))
+    return {**{name: find_metric(name) for name in named}, **own}
+
+
+@pytest.mark.filterwarnings("ignore:.*is not defined on some rows")
+@pytest.mark.parametrize("rows", CONSTANT_TRUTHS)
+@pytest.mark.parametrize(("n_classes", "positive"), [(0, None), (2, None), (2, 1), (3, None), (3, 1)])
+def test_no_score_of_rows_with_one_target_is_a_number_that_says_nothing(
+    rows: str, n_classes: int, positive: int | None
+) -> None:
+    given, weights = CONSTANT_TRUTHS[rows]
+    truth = np.array(given) % n_classes if n_classes else np.array(given)
+    of_rows = {"positive": positive, "weights": None if weights is None else np.array(weights)}
+    tried = [replace(predictions, **of_rows) for predictions in list_predictions(truth, n_classes)]
+    for name, metric in list_metrics(n_classes).items():
+        if weights and not metric.needs_spread and name in WITHOUT_WEIGHTS:
+            continue
+        scores = [compute_score(metric, predictions) for predictions in tried]
+        assert not np.isinf(scores).any(), name
+        # A number that is the same for right and wrong predictions would be that of any model.
+        assert len(set(scores)) > 1 or np.isnan(scores).all(), (name, scores)
+        if name in RELATIVE_TO_SPREAD or name.startswith("own_"):
+            assert np.isnan(scores).all(), (name, scores)
+
+
 def test_what_scikit_learn_calls_undefined_is_nan() -> None:
     predictions = Predictions(np.array([0, 0, 1]), np.array([0, 0, 0]), classes=np.arange(2))
     metric = choose_metrics(["precision_macro"], "classification", DummyClassifier())["precision_macro"]
@@ -212,6 +286,7 @@ def test_a_scorer_does_not_depend_on_whether_another_metric_needs_decision_value
         ("top_k_accuracy", KNeighborsClassifier(), list("ab"), "not defined for 2 classes"),
         ("mean_squared_log_error", Ridge(), [-2.0, 1.0, 2.0], "not defined for targets from -2 to 2"),
         ("r2", DummyRegressor(), [5.0, 5.0], "not defined for targets from 5 to 5 and DummyRegressor"),
+        ("explained_variance", DummyRegressor(), [5.0, 5.0], "not defined for targets from 5 to 5"),
     ],
 )
 def test_a_metric_that_is_not_defined_for_the_dataset_is_refused(

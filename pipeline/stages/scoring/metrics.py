@@ -106,20 +106,18 @@ def compute_roc_auc(predictions: Predictions) -> float:
     """Return the area under the ROC curve; for more than two classes the mean over each class against the rest."""
     classes = predictions.classes
     assert classes is not None
-    if len(np.unique(predictions.truth)) < len(classes):
-        return float("nan")
     return _average_areas(compute_roc_area, predictions, classes[-1:] if len(classes) == 2 else classes)
 
 
 def compute_kappa(predictions: Predictions) -> float:
-    """Return the agreement of true and predicted classes beyond chance; NaN if all rows have the same class.
+    """Return the agreement of true and predicted classes beyond chance.
 
     References
     ----------
     Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20,
     37-46.
     """
-    return _compare_varied(metrics.cohen_kappa_score, predictions, labels=predictions.classes)
+    return _compare_values(metrics.cohen_kappa_score, predictions, labels=predictions.classes)
 
 
 def compute_average_precision(predictions: Predictions) -> float:
@@ -170,14 +168,6 @@ def _compare_values(formula: Callable[..., Any], predictions: Predictions, **opt
     return float(formula(predictions.truth, predictions.predicted, sample_weight=predictions.weights, **options))
 
 
-def _compare_varied(formula: Callable[..., Any], predictions: Predictions, **options: Any) -> float:
-    """Return such a score, or NaN if all rows have the same target, with which guessing is always correct."""
-    # scikit-learn returns 0 here, so that the mean over folds of one row each would be 0 for any model.
-    if len(np.unique(predictions.truth)) < 2:
-        return float("nan")
-    return _compare_values(formula, predictions, **options)
-
-
 def _average_areas(compute_area: Callable[..., float], predictions: Predictions, counted: np.ndarray) -> float:
     """Return the mean area over some classes, each against the rest; NaN if one does not occur or has no ranks."""
     ranking = predictions.probabilities  # (m, c)
@@ -216,6 +206,9 @@ class Metric:
         differences are comparable across datasets.
     sentence : str
         Shown by ``bakeoff list metrics``.
+    needs_spread : bool
+        Whether the score is not defined if all rows have the same target, because it is relative to the spread of the
+        targets, to guessing, or to other classes. scikit-learn returns a number there, such as 1 for any predictions.
     """
 
     formula: Callable[[Predictions], float]
@@ -223,6 +216,14 @@ class Metric:
     needs: tuple[str, ...] = ()
     is_bounded: bool = True
     sentence: str = ""
+    needs_spread: bool = False
+
+    def compute(self, predictions: Predictions) -> float:
+        """Return the score of predictions with encoded labels, NaN if it is not defined."""
+        truth = predictions.truth  # (m,)
+        if self.needs_spread and (truth == truth[0]).all():
+            return float("nan")
+        return float(self.formula(predictions))
 
 
 def _name_metrics(task: str, formulas: Mapping[str, Metric]) -> Mapping[str, Metric]:
@@ -244,18 +245,18 @@ CLASSIFICATION = _name_metrics(
         "f1": Metric(partial(compute_class_score, 2)),
         # Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation coefficient.
         # Computational Biology and Chemistry 28, 367-374. It is 0 if only one class is predicted.
-        "mcc": Metric(partial(_compare_varied, metrics.matthews_corrcoef)),
-        "kappa": Metric(compute_kappa),
+        "mcc": Metric(partial(_compare_values, metrics.matthews_corrcoef), needs_spread=True),
+        "kappa": Metric(compute_kappa, needs_spread=True),
         "log_loss": Metric(compute_log_loss, needs=PROBABILITIES, is_bounded=False),
         "brier": Metric(compute_brier, needs=PROBABILITIES),
-        "roc_auc": Metric(compute_roc_auc, needs=RESPONSES),
-        "average_precision": Metric(compute_average_precision, needs=RESPONSES),
+        "roc_auc": Metric(compute_roc_auc, needs=RESPONSES, needs_spread=True),
+        "average_precision": Metric(compute_average_precision, needs=RESPONSES, needs_spread=True),
     },
 )
 REGRESSION = _name_metrics(
     "regression",
     {
-        "r2": Metric(partial(_compare_varied, metrics.r2_score)),
+        "r2": Metric(partial(_compare_values, metrics.r2_score), needs_spread=True),
         "rmse": Metric(partial(_compare_values, metrics.root_mean_squared_error), is_bounded=False),
         "mse": Metric(partial(_compare_values, metrics.mean_squared_error), is_bounded=False),
         "mae": Metric(partial(_compare_values, metrics.mean_absolute_error), is_bounded=False),
@@ -299,4 +300,4 @@ def compute_scores(chosen: Mapping[str, Metric], predictions: Predictions) -> di
         warnings.filterwarnings("ignore", module="sklearn.metrics")
         # Such a score is NaN already, and the warning may be attributed to the module that calls scikit-learn.
         warnings.simplefilter("ignore", UndefinedMetricWarning)
-        return {name: float(metric.formula(encoded)) for name, metric in chosen.items()}
+        return {name: metric.compute(encoded) for name, metric in chosen.items()}

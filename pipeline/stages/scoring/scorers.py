@@ -14,6 +14,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer, get_scorer_names
@@ -191,6 +192,33 @@ def make_trial(target: Target, methods: Sequence[str] = RESPONSES) -> Prediction
     )
 
 
+NEED_SPREAD = frozenset(
+    getattr(metrics, name)
+    for name in (
+        "adjusted_mutual_info_score",
+        "adjusted_rand_score",
+        "average_precision_score",
+        "cohen_kappa_score",
+        "completeness_score",
+        "d2_absolute_error_score",
+        "d2_brier_score",
+        "d2_log_loss_score",
+        "d2_pinball_score",
+        "d2_tweedie_score",
+        "explained_variance_score",
+        "fowlkes_mallows_score",
+        "homogeneity_score",
+        "matthews_corrcoef",
+        "mutual_info_score",
+        "normalized_mutual_info_score",
+        "r2_score",
+        "rand_score",
+        "v_measure_score",
+    )
+)
+"""The functions of scikit-learn's scorers whose values say nothing if all rows have the same target."""
+
+
 def make_scorer_metric(formula: ScorerFormula, greater_is_better: bool, is_bounded: bool, target: Target) -> Metric:
     """Return the metric of a scorer, with the methods that it needs according to a trial.
 
@@ -204,7 +232,8 @@ def make_scorer_metric(formula: ScorerFormula, greater_is_better: bool, is_bound
     if target.classes is not None and not _is_computed(formula, make_trial(target, ())):
         needs = tuple(method for method in RESPONSES if _is_computed(formula, make_trial(target, (method,))))
     formula = replace(formula, hides_decision=PROBABILITY in needs)
-    return Metric(formula, greater_is_better, needs, is_bounded)
+    needs_spread = getattr(formula.scorer, "_score_func", None) in NEED_SPREAD
+    return Metric(formula, greater_is_better, needs, is_bounded, needs_spread=needs_spread)
 
 
 def try_metric(name: str, metric: Metric, target: Target, learner: object) -> None:
@@ -226,8 +255,8 @@ def try_metric(name: str, metric: Metric, target: Target, learner: object) -> No
     reason = _explain(metric, target, methods)
     try:
         # Scorers that tolerate errors on some rows must not do so here.
-        compute = getattr(metric.formula, "compute", metric.formula)
-        score = compute(make_trial(target, methods))
+        strict = replace(metric, formula=getattr(metric.formula, "compute", metric.formula))
+        score = strict.compute(make_trial(target, methods))
     except (ValueError, TypeError) as error:
         reason = first_line(error)
         score = np.nan
