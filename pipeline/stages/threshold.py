@@ -147,7 +147,8 @@ class TunedThreshold:
         values = np.array([rows.score_threshold(rows.scores >= value) for value in candidates])
         if np.isnan(values).all():
             raise UserError(
-                "threshold=tuned: the metric is not defined for any threshold on the rows used to choose it."
+                "threshold=tuned: the metric is not defined for any threshold on the rows used to choose it; set "
+                "another threshold.metric, or fewer threshold.folds, so that these rows have both classes."
             )
         best = np.nanmax(values) if rows.greater_is_better else np.nanmin(values)
         finite = values[np.isfinite(values)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff, command_in, enter
@@ -128,3 +130,28 @@ def test_tuning_chooses_the_lowest_value_of_a_metric_of_the_user(bakeoff: Bakeof
     assert scores.nunique() == 2
     assert run.data.params["tuned.n_neighbors"] == str(scores.idxmin())
     assert run.data.metrics["validation_mistakes"] == pytest.approx(scores.min())
+
+
+def test_scores_of_single_rows_relative_to_their_spread_are_undefined_and_none_is_the_best(bakeoff: Bakeoff) -> None:
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.normal(size=(12, 2)), columns=["x", "y"]).to_csv(bakeoff.folder / "noise.csv", index=False)
+    words = ("dataset=file", "dataset.path=noise.csv", "dataset.target=y", "tracking.models=false")
+    scored = ("evaluation=leave_one_out", "evaluation.metrics=[explained_variance,d2_absolute_error_score,mae]")
+    swept = bakeoff("-m", "learner=mean,ridge", *words, *scored)
+    assert swept.status == 0, swept.err
+    assert swept.out.count("explained_variance undefined") == 2
+    assert "•" not in swept.out
+    for run in bakeoff.runs():
+        assert math.isnan(run.data.metrics["test_explained_variance"])
+        assert math.isnan(run.data.metrics["test_d2_absolute_error_score"])
+        assert math.isfinite(run.data.metrics["test_mae"])
+    for gate in ((), ("base=mean", "fail_if=worse")):
+        compared = bakeoff("compare", "sweep=latest", *gate)
+        assert compared.status == 2
+        assert "explained_variance is not defined in 12 of 12 folds" in compared.err
+    best = bakeoff("figures", "best")
+    assert best.status == 2
+    assert "none of the 2 finished runs has a headline score" in best.err
+    tuned = bakeoff("learner=ridge", "tuning=grid", "tuning.folds=11", *words, *scored)
+    assert tuned.status == 2
+    assert "not defined on the inner validation rows for any candidate; list another metric first" in tuned.err

@@ -53,7 +53,10 @@ def find_best_candidate(scores: np.ndarray, greater_is_better: bool) -> int:
         No score is defined.
     """
     if np.isnan(scores).all():
-        raise UserError("tuning: the headline metric is not defined on the inner validation rows for any candidate.")
+        raise UserError(
+            "tuning: the headline metric is not defined on the inner validation rows for any candidate; list another "
+            "metric first in evaluation.metrics, or set fewer tuning.folds, so that these rows have several targets."
+        )
     best = np.nanmax(scores) if greater_is_better else np.nanmin(scores)
     # Means of the same fold scores in a different order differ in their last digits.
     finite = scores[np.isfinite(scores)]
