@@ -1,4 +1,4 @@
-"""Checks of the kinds of columns and the missing cells in the table passed to a learner.
+"""Checks of the table passed to a learner: kinds of columns, missing cells, and parameters that refer to them.
 
 Each message names the column or parameter, and the option that fixes the problem.
 """
@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from bakeoff.pipeline.errors import UserError, first_line
+from bakeoff.pipeline.errors import UserError, first_line, name_error
 from bakeoff.pipeline.experiment import Experiment, make_pipeline
 from bakeoff.pipeline.experiment.fitting import fit_preprocessing, transform_rows
 from bakeoff.pipeline.stages.preprocessing import (
@@ -20,9 +21,25 @@ from bakeoff.pipeline.stages.preprocessing import (
     require_named_columns,
 )
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.stages.tuning import list_candidate_learners
 
 MAX_TRIAL_ROWS = 100
 """Rows on which preprocessing is tried if every column is numeric and full: its steps then work on all rows or none."""
+PARAMETERS_OF_DATA = (
+    "categorical_features",
+    "class_order",
+    "class_prior",
+    "class_weight",
+    "coef_init",
+    "feature_alpha",
+    "feature_weights",
+    "intercept_init",
+    "metric_params",
+    "monotonic_cst",
+    "priors",
+)
+"""Parameters of learners, of bakeoff and of scikit-learn, whose values refer to classes or columns."""
+ROWS_PER_TARGET = 5
 NOMINAL_KINDS = ("nominal", "ordered")
 NOMINAL_TEXT = ("is nominal", "one_hot")
 KINDS_OF_TEXT = {"date": ("holds dates", "date_parts"), "text": ("holds free text", "text_tfidf")}
@@ -46,6 +63,36 @@ def check_cells(experiment: Experiment, splits: Splits) -> None:
         transformed_rows = dataset.X.iloc[train] if is_plain else dataset.X
         prepared = _try_preprocessing(experiment, train, transformed_rows)
     _require_readable(experiment, prepared)
+    _require_suitable_values(experiment, prepared)
+
+
+def _require_suitable_values(experiment: Experiment, prepared: pd.DataFrame) -> None:
+    """Reject a parameter, such as class_weight, that does not suit the classes or columns.
+
+    A few rows with all classes can then be fitted without this parameter, but not with it.
+    """
+    dataset = experiment.dataset
+    targets = dataset.classes if dataset.is_classification else dataset.y[:MAX_TRIAL_ROWS]
+    y = np.repeat(targets, ROWS_PER_TARGET)  # (m,)
+    X = prepared.iloc[np.arange(len(y)) % len(prepared)]
+    for learner in list_candidate_learners(experiment.learner, experiment.tuning):
+        params = learner.get_params()
+        for name in PARAMETERS_OF_DATA:
+            value = params.get(name)
+            fault = _find_fault(learner, X, y) if isinstance(value, dict | list) else ""
+            if fault and not _find_fault(learner, X, y, **{name: None}):
+                raise UserError(f"learner.{name}={value} does not suit the classes or columns: {fault}.")
+
+
+def _find_fault(learner: Any, X: pd.DataFrame, y: np.ndarray, **changes: Any) -> str:
+    """Return the error of a fit with changed parameters; empty if there is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # each fit of the run reports them
+            clone(learner).set_params(**changes).fit(X, y)
+    except Exception as error:
+        return name_error(error)
+    return ""
 
 
 def _require_readable(experiment: Experiment, prepared: pd.DataFrame) -> None:
