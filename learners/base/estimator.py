@@ -80,6 +80,10 @@ class Learner(BaseEstimator):
         """Check the parameters that differ from their defaults; a test verifies that the defaults are valid."""
         values = {name: getattr(self, name) for name in self._defaults}
         changed = {name: value for name, value in values.items() if not is_default(value, self._defaults[name])}
+        for name, value in changed.items():
+            # Python counts True as the number 1; its name is no number.
+            if isinstance(value, bool) and "boolean" not in self._parameter_constraints[name]:
+                changed[name] = str(value)
         validate_parameter_constraints(self._parameter_constraints, changed, caller_name=type(self).__name__)
 
     def _check_table(self, X: Any, *, reset: bool) -> np.ndarray:

@@ -211,11 +211,14 @@ default="auto"
 
     def _warn_unless_optimal(self, objective: LogLikelihood, best: Evaluation, solver: str) -> None:
         converged = has_converged(best, self.tol)
-        if np.isinf(self._get_inverse_penalty()) and (
-            objective.is_separated(best) or (converged and is_diverging(objective, best))
-        ):
+        is_separated = objective.is_separated(best)
+        if np.isinf(self._get_inverse_penalty()) and (is_separated or (converged and is_diverging(objective, best))):
+            # Quasi-separated classes touch, or only some of several classes are separable.
+            separation = (
+                "are perfectly separable" if is_separated else "touch without overlapping, at least some of them"
+            )
             message = (
-                "Without a penalty there is no optimum: the classes are perfectly separable, so the likelihood "
+                f"Without a penalty there is no optimum: the classes {separation}, so the likelihood "
                 "increases with the weights; give a finite C. The returned weights are those at which the "
                 "gradient fell below tol or max_iter was reached."
             )

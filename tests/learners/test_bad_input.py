@@ -355,3 +355,13 @@ def test_nominal_columns_reach_the_learners_that_take_them_and_the_refusal_names
     else:
         with pytest.raises(UserError, match="add preprocessing=one_hot"):
             check_and_split(job)
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_boolean_is_no_number_in_any_parameter(name: str, value: bool) -> None:
+    constraints = REGISTRY[name]._parameter_constraints
+    X, y = rows(name)
+    for parameter in [parameter for parameter, allowed in constraints.items() if "boolean" not in allowed]:
+        with pytest.raises(ValueError, match=rf"'{parameter}' parameter of \w+ must be .* Got '{value}' instead"):
+            REGISTRY[name](**{parameter: value}).fit(X, y)

@@ -129,15 +129,28 @@ def test_separable_classes_without_penalty_end_in_a_warning_and_finite_weights(c
     X = np.arange(6.0 * c).reshape(-1, 2) ** (2 if c == 3 else 1)
     y = np.repeat(np.arange(c), 3)
     model = LogisticRegression(C=INF, solver=solver, max_iter=2000)
-    with pytest.warns(ConvergenceWarning, match="no optimum.*finite C"):
+    with pytest.warns(ConvergenceWarning, match="no optimum: the classes are perfectly separable.*finite C"):
         model.fit(X, y)
     assert np.isfinite(model.coef_).all()
     assert (model.predict(X) == y).all()
 
 
-def test_classes_that_touch_but_do_not_mix_are_warned_of_too() -> None:
-    with pytest.warns(ConvergenceWarning, match="no optimum"):
-        LogisticRegression(C=INF).fit([[0.0], [1.0], [1.0], [2.0]], [0, 0, 1, 1])
+QUASI_SEPARATED = {
+    "two rows at the border": ([[0.0], [1.0], [1.0], [2.0]], [0, 0, 1, 1]),
+    "one of three classes apart": ([[0.0], [1.0], [0.5], [0.7], [9.0], [9.5]], [0, 0, 1, 1, 2, 2]),
+    "a column that is 0 outside one class": ([[0.0], [0.0], [0.0], [1.0], [1.0]], [0, 0, 1, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("rows", QUASI_SEPARATED)
+def test_classes_that_touch_but_do_not_mix_are_not_called_perfectly_separable(rows: str) -> None:
+    X, y = QUASI_SEPARATED[rows]
+    model = LogisticRegression(C=INF)
+    with pytest.warns(ConvergenceWarning, match="no optimum: the classes touch without overlapping") as warned:
+        model.fit(X, y)
+    assert "perfectly" not in str(warned[0].message)
+    deviance = -2 * np.log(model.predict_proba(X)[np.arange(len(y)), y]).sum()
+    assert deviance > 1
 
 
 @pytest.mark.parametrize("tol", [0.3, 1e-2, 1e-4, 1e-8])
