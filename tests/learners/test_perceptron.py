@@ -281,6 +281,23 @@ def test_the_pocket_has_the_fewest_mistakes_of_all_passes() -> None:
     assert best > scores[-1]
 
 
+def test_of_planes_with_equally_few_mistakes_the_pocket_holds_the_last() -> None:
+    n_ties = 0
+    for seed in range(10):
+        X, y = make_overlapping_rows(12, seed)
+        given: dict[str, Any] = {"random_state": seed}
+        passes = [quiet_fit(Perceptron(pocket=False, max_iter=k, **given), X, y) for k in range(1, 9)]
+        n_mistakes = [np.count_nonzero(model.predict(X) != y) for model in passes]
+        fewest = min(*n_mistakes, np.count_nonzero(y == 1))
+        last = max((k for k in range(8) if n_mistakes[k] == fewest), default=None)
+        if last is not None and (n_mistakes.count(fewest) > 1 or fewest == np.count_nonzero(y == 1)):
+            n_ties += 1
+            best = quiet_fit(Perceptron(max_iter=8, **given), X, y)
+            np.testing.assert_array_equal(best.coef_, passes[last].coef_)
+            np.testing.assert_array_equal(best.intercept_, passes[last].intercept_)
+    assert n_ties > 3
+
+
 def test_defaults_have_no_use_for_the_pocket_if_a_plane_separates_the_classes() -> None:
     X, y = make_overlapping_rows(150, 0)
     X[:, 0] += 9 * y
