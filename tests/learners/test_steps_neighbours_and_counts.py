@@ -152,6 +152,25 @@ def test_densities_are_multiplied_step_by_step(
             raise
 
 
+def test_a_constant_column_is_named_and_left_out_of_the_densities() -> None:
+    problem = make_problem(3, 12, 2, 2, whole=False)
+    X = np.column_stack([problem.X, np.full(12, 5.0)])
+    queries = np.column_stack([problem.queries, [5.0, 6.0, -1e9]])
+    wider = Problem(X, problem.y, queries, ("x1", "x2", "same"), "y")
+    learner = NaiveBayesClassifier(var_smoothing=0.1).fit(X, problem.y)
+    answers_of("naive_bayes", learner, wider)
+    steps = list(CALCULATIONS["naive_bayes"].work(learner, wider))
+    assert [step.sentence for step in steps if "same" in step.sentence] == [
+        "Leave out constant columns, which do not distinguish the classes: same."
+    ]
+    (normals,) = (step for step in steps if "mean μ" in step.sentence)
+    assert normals.formula.endswith("+ 0.1·V")
+    assert [row[0] for row in normals.table[1:]] == ["x1 | 0", "x1 | 1", "x2 | 0", "x2 | 1"]
+    defined = [naive_bayes.class_probabilities(X, problem.y, q, numeric=range(3)) for q in queries]
+    narrow = [naive_bayes.class_probabilities(problem.X, problem.y, q, numeric=range(2)) for q in problem.queries]
+    assert np.array_equal(defined, narrow)
+
+
 @examples(N_TABLES)
 @given(**TABLES)
 def test_baselines_combine_all_rows(seed: int, n: int, d: int, c: int) -> None:
