@@ -153,7 +153,7 @@ class BlockedPass:
         return Snapshot(plane, self.losses.copy(), ended)
 
     def count_passes_without_progress(self, tol: float) -> int:
-        """Count the last consecutive passes that did not lower the best loss by more than ``tol``.
+        """Count the last consecutive passes that did not lower the best loss by at least ``tol``.
 
         Call this once after each pass.
         """

@@ -55,7 +55,7 @@ class Perceptron(LinearClassifier):
     tol : float or None, default=None
         None corresponds to the lecture's loop: passes continue until one makes no mistake. With a number, training
         also ends, without a warning, after ``n_iter_no_change`` consecutive passes in which L / n did not fall below
-        its minimum so far by more than ``tol``. That is scikit-learn's rule, with a default of 1e-3: it saves passes
+        its minimum so far by at least ``tol``. That is scikit-learn's rule, with a default of 1e-3: it saves passes
         if the classes are not separable, but training may end before a separating plane is found.
     n_iter_no_change : int, default=5
         Number of consecutive passes for ``tol``.

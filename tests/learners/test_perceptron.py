@@ -303,3 +303,12 @@ def test_defaults_have_no_use_for_the_pocket_if_a_plane_separates_the_classes() 
     X[:, 0] += 9 * y
     best, last = (Perceptron(pocket=pocket, random_state=0).fit(X, y) for pocket in (True, False))
     np.testing.assert_array_equal(best.coef_, last.coef_)
+
+
+def test_a_pass_that_lowers_the_best_loss_by_exactly_tol_is_progress_as_in_scikit_learn() -> None:
+    trainer = blocked_pass.BlockedPass(np.ones((2, 2)), np.ones(2), np.zeros(2), averaged=False)
+    counts = []
+    for loss in (5.0, 4.0, 3.5, 4.0, 2.5):
+        trainer.losses.append(loss)
+        counts.append(trainer.count_passes_without_progress(1.0))
+    assert counts == [0, 0, 1, 2, 0]

@@ -15,6 +15,7 @@ from random_forests import (
 from sklearn.datasets import load_wine
 
 from bakeoff.learners import RandomForestClassifier, RandomForestRegressor
+from bakeoff.learners.random_forest import batch_grower
 from bakeoff.learners.trees import (
     CLASSIFICATION,
     REGRESSION,
@@ -129,3 +130,11 @@ def test_values_that_are_counted_split_as_values_that_are_sorted(
     counted = list_fitted_bytes(forest.fit(X, y, sample_weight=weight))
     monkeypatch.setattr("bakeoff.learners.trees.splitting.nominal.MAX_KEYS_PER_ROW", 0)
     assert list_fitted_bytes(forest.fit(X, y, sample_weight=weight)) == counted
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(None, 1), (3, 3), (-1, 8), (-2, 7), (-8, 1), (-20, 1)])
+def test_negative_numbers_of_processes_count_from_all_cores(
+    n_jobs: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_grower, "_count_cores", lambda: 8)
+    assert batch_grower.count_processes(n_jobs) == expected

@@ -165,3 +165,10 @@ def test_large_weights_cost_no_more_than_small_ones_and_are_drawn_in_proportion(
     else:
         with pytest.raises(ValueError, match="divide all weights"):
             forest.fit(X, y, sample_weight=largest_weight)
+
+
+def test_as_many_draws_without_replacement_as_copies_are_all_rows_with_any_weights() -> None:
+    X, y, weight = np.arange(4.0).reshape(-1, 1), [0, 0, 1, 1], [0.5, 1.5, 1.0, 1.0]
+    given: dict[str, Any] = {"n_estimators": 2, "bootstrap": False, "random_state": 0}
+    part, whole = (RandomForestClassifier(max_samples=share, **given).fit(X, y, weight) for share in (1.0, None))
+    np.testing.assert_array_equal(part.predict_proba(X), whole.predict_proba(X))

@@ -14,6 +14,7 @@ from sklearn.svm import SVC as LibSVC
 from bakeoff.learners import SVC
 from bakeoff.learners.definitions import svm
 from bakeoff.learners.svm.gram import StoredGram, compute_feature_map, make_gram_of_values
+from bakeoff.learners.svm.one_vs_one import count_votes
 from bakeoff.learners.svm.training_space import make_training_space
 
 INF = float("inf")
@@ -427,3 +428,7 @@ def test_ties_are_not_broken_by_scores_of_pairs() -> None:
     machine = SVC(break_ties=True, decision_function_shape="ovo", random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="break_ties must be False"):
         machine.predict(X)
+
+
+def test_a_pair_whose_plane_contains_the_row_votes_for_the_higher_class_as_in_libsvm() -> None:
+    assert count_votes(np.zeros((1, 3)), 3).tolist() == [[0.0, 1.0, 2.0]]
