@@ -232,7 +232,7 @@ def test_no_score_of_rows_with_one_target_is_a_number_that_says_nothing(
 ) -> None:
     given, weights = CONSTANT_TRUTHS[rows]
     truth = np.array(given) % n_classes if n_classes else np.array(given)
-    of_rows = {"positive": positive, "weights": None if weights is None else np.array(weights)}
+    of_rows: dict[str, Any] = {"positive": positive, "weights": None if weights is None else np.array(weights)}
     tried = [replace(predictions, **of_rows) for predictions in list_predictions(truth, n_classes)]
     for name, metric in list_metrics(n_classes).items():
         if weights and not metric.needs_spread and name in WITHOUT_WEIGHTS:
