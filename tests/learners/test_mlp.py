@@ -304,3 +304,15 @@ def test_features_too_large_to_square_are_rejected_in_training_and_prediction(es
 def test_parameters_out_of_range_are_rejected(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         MLPClassifier(**parameters).fit(XOR, [0, 1, 1, 0])
+
+
+def test_a_row_with_equal_probabilities_has_the_first_class() -> None:
+    X, y = np.arange(8.0).reshape(-1, 1), np.array(["a", "b"] * 4)
+    model = MLPClassifier(hidden_layer_sizes=[2], max_iter=1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    for array in (*model.coefs_, *model.intercepts_):
+        array[...] = 0.0
+    assert model.predict_proba(X[:1]).tolist() == [[0.5, 0.5]]
+    assert model.predict(X[:1]).tolist() == ["a"]
