@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.cli import arguments, run
-from bakeoff.pipeline.comparison.request import DIAGRAM, CompareRequest
+from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.config.requests import list_arguments, read_request
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tables.output_file import COMPARISON, DIAGRAM, TERMINAL, OutputKind, require_output, write_whole
 from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def compare_stored_runs(words: Sequence[str]) -> int:
     request = read_request("compare", CompareRequest, own_words)
     if sweep_words is None and request.table is None:
         request.require_one_selection()
-    require_report_output(request.output, request.tracking__uri, request.table)
+    require_report_output(request.output, COMPARISON, request.tracking__uri, request.table)
     status = 0
     if sweep_words is not None:
         # The output of the sweep goes to standard error, because standard output is reserved for the report.
@@ -122,26 +123,23 @@ def _compare(request: CompareRequest, command: str) -> bool:
 def _write_diagram(comparison: Comparison, output: Path) -> None:
     """Write the critical-difference diagram completely to a file."""
     from bakeoff.pipeline.paper.figures import draw_diagram
-    from bakeoff.pipeline.tables.output_file import write_whole
 
-    write_whole(output, draw_diagram(comparison, output.suffix))
+    write_whole(output, draw_diagram(comparison, output.suffix.lower()))
     print_note(f"the critical-difference diagram is in {output}")
 
 
-def require_report_output(output: Path | None, uri: str | None, table: Path | None = None) -> None:
+def require_report_output(output: Path | None, kind: OutputKind, uri: str | None, table: Path | None = None) -> None:
     """Reject a file for a report that cannot be written, or that is part of the input or store, before any job runs."""
     if output is None:
         return
-    from bakeoff.pipeline.tables.output_file import require_output
     from bakeoff.pipeline.tracking.store import list_store_paths
 
-    require_output(output, [] if table is None else [table], list_store_paths(uri))
+    require_output(output, kind, [] if table is None else [table], list_store_paths(uri))
 
 
 def write_report(report: Report, to: str, output: Path | None, render: Callable[[], str]) -> None:
     """Write a report to standard output, or completely to a file."""
-    from bakeoff.pipeline.tables.output_file import write_whole
-    from bakeoff.pipeline.tables.report import TERMINAL, print_report
+    from bakeoff.pipeline.tables.report import print_report
     from bakeoff.pipeline.text.wording import make_console
 
     if output is None and to == TERMINAL:

@@ -14,6 +14,7 @@ from bakeoff.pipeline.cli.compare import require_report_output, write_report
 from bakeoff.pipeline.comparison.request import AblateRequest, DiffRequest, ReportRequest
 from bakeoff.pipeline.config.requests import list_arguments, read_request
 from bakeoff.pipeline.sweep.request import set_single_threads
+from bakeoff.pipeline.tables.output_file import CSV, DIFFERENCE, TERMINAL, write_table
 from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.config.engine import ConfigSource
 
 EXIT_WORSE = 1
-ROWS_SUFFIX = ".csv"
 
 
 def diff_runs(words: Sequence[str]) -> int:
@@ -37,7 +37,7 @@ def diff_runs(words: Sequence[str]) -> int:
     """
     own, others, source = split_words(words, DiffRequest)
     request = read_request("diff", DiffRequest, own)
-    require_report_output(request.output, request.tracking__uri)
+    require_report_output(request.output, DIFFERENCE, request.tracking__uri)
     from bakeoff.pipeline.comparison.difference import explain_difference
 
     with redirect_stdout(sys.stderr):
@@ -58,7 +58,7 @@ def ablate_run(words: Sequence[str]) -> int:
     """
     own, others, source = split_words(words, AblateRequest)
     request = read_request("ablate", AblateRequest, own)
-    require_report_output(request.output, request.tracking__uri)
+    require_report_output(request.output, DIFFERENCE, request.tracking__uri)
     from bakeoff.pipeline.comparison.ablation import ablate
 
     with redirect_stdout(sys.stderr):
@@ -85,15 +85,15 @@ def _write_command(verb: str, words: Sequence[str]) -> str:
 def _show(request: ReportRequest, findings: Findings) -> None:
     """Write the report, or the changed rows to a CSV file and the report to the terminal."""
     from bakeoff.pipeline.comparison.request import SUFFIX
-    from bakeoff.pipeline.tables.output_file import write_table
-    from bakeoff.pipeline.tables.report import TERMINAL
 
     output = request.output
-    if output is not None and request.to == TERMINAL and output.suffix == ROWS_SUFFIX:
+    form = DIFFERENCE.find_format(output, request.to)
+    if output is not None and request.to is None and form == CSV:
         write_table(findings.rows, output)
         print_note(f"the rows are in {output}")
         output = None
-    write_report(findings.report, request.to, output, partial(findings.render, request.to))
+        form = TERMINAL
+    write_report(findings.report, form, output, partial(findings.render, form))
     if request.keep and not findings.is_plan:
         experiment = request.tracking__experiment
         print_note(f"kept as run {findings.keep(experiment)} of experiment {experiment}{SUFFIX}")

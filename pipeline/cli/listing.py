@@ -112,9 +112,9 @@ def write_schema(request: SchemaRequest) -> int:
         The file cannot be written.
     """
     from bakeoff.pipeline.config.json_schema import make_schema
-    from bakeoff.pipeline.tables.output_file import require_output, write_whole
+    from bakeoff.pipeline.tables.output_file import SCHEMA, require_output, write_whole
 
-    output = None if request.output is None else require_output(request.output)
+    output = None if request.output is None else require_output(request.output, SCHEMA)
     text = json.dumps(make_schema(), indent=1, ensure_ascii=False) + "\n"
     if output is None:
         print(text, end="")

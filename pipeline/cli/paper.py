@@ -22,10 +22,10 @@ def write_study(request: PaperRequest) -> int:
     """
     from bakeoff.pipeline.paper.capsule import compute_digest, write_capsule
     from bakeoff.pipeline.paper.contents import make_capsule
-    from bakeoff.pipeline.tables.output_file import require_output
+    from bakeoff.pipeline.tables.output_file import CAPSULE, require_output
     from bakeoff.pipeline.tracking.store import list_store_paths
 
-    output = require_output(request.output, store=list_store_paths(request.tracking__uri))
+    output = require_output(request.output, CAPSULE, store=list_store_paths(request.tracking__uri))
     files, facts = make_capsule(request)
     write_capsule(output, files, facts)
     print(f"{output} with {', '.join(files)}")

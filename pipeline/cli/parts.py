@@ -38,12 +38,12 @@ def inspect_data(request: InspectRequest) -> int:
     from bakeoff.pipeline.inspection.request import PAGE
 
     profile, path, text = inspect_named(request)
-    if request.to == PAGE:
+    if request.form == PAGE:
         print_profile(profile)
     elif path is None:
         print(text, end="")
     if path is not None:
-        print(f"{request.to}  {path}")
+        print(f"{request.form}  {path}")
     return 0
 
 

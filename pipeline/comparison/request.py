@@ -1,28 +1,16 @@
 """The requests for a comparison, for the difference of two runs, and for an ablation."""
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.tables.output_file import COMPARISON, DIFFERENCE, REPORT_FORMATS
 from bakeoff.pipeline.text.wording import expand_home, join_words
 
-FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
-DIAGRAM = "a diagram"
-SUFFIXES: Mapping[str, str] = {
-    ".txt": "terminal",
-    ".csv": "csv",
-    ".json": "json",
-    ".md": "markdown",
-    ".tex": "latex",
-    ".html": "html",
-    ".pdf": DIAGRAM,
-    ".svg": DIAGRAM,
-}
-"""The extension of an output file -> its format."""
+FORMATS = tuple(REPORT_FORMATS.values())
 CHOICES = {
     "to": FORMATS,
     "pairs": ("best", "all"),
@@ -186,17 +174,12 @@ class CompareRequest(SelectionRequest):
         super().__post_init__()
         if self.fail_if == "worse" and not self.base:
             raise UserError("fail_if=worse needs base=, the run, model or configuration to compare with.")
-        of_file = "" if self.output is None else SUFFIXES.get(self.output.suffix, "")
-        if self.to and of_file and self.to != of_file:
-            raise UserError(
-                f"to={self.to}: output={self.output} is a file for {of_file}; leave to= out, or rename the file."
-            )
+        COMPARISON.find_format(self.output, self.to)
 
     @property
     def form(self) -> str:
         """The format of the report."""
-        of_file = SUFFIXES.get(self.output.suffix, "terminal") if self.output else "terminal"
-        return self.to or of_file
+        return COMPARISON.find_format(self.output, self.to)
 
     @property
     def table(self) -> Path | None:
@@ -248,7 +231,7 @@ class ReportRequest(ExperimentRequest):
     alpha : float
         The significance level; by default 0.05.
     to : str
-        The format: terminal, csv, json, markdown, latex or html.
+        The format: terminal, csv, json, markdown, latex or html; by default that of the extension of output=.
     output : Path or None
         The file to which the report is written instead of standard output; a .csv file without to= receives the rows
         that changed.
@@ -260,13 +243,15 @@ class ReportRequest(ExperimentRequest):
 
     dataset: str = ""
     alpha: float = 0.05
-    to: str = "terminal"
+    to: str | None = None
     output: Path | None = None
     keep: bool = True
     trust: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        require_choice("to", self.to)
+        if self.to is not None:
+            require_choice("to", self.to)
+        DIFFERENCE.find_format(self.output, self.to)
         if not 0 < self.alpha < 1:
             raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
 

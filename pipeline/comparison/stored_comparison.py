@@ -22,7 +22,8 @@ from bakeoff.pipeline.comparison.scores_table import compare_scores, read_table
 from bakeoff.pipeline.comparison.seal import check_seal
 from bakeoff.pipeline.comparison.selection import Selection
 from bakeoff.pipeline.errors import StoreError, UserError
-from bakeoff.pipeline.tables.report import EXTENSIONS, TEXT_FORMATS, Report
+from bakeoff.pipeline.tables.output_file import EXTENSIONS
+from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import names, provenance, run_content
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -92,7 +93,7 @@ def keep_report(store: Store, experiment: str, record: ReportRecord) -> str:
         params = {"question": report.question, **record.params}
         own.writer.add_values(run_id, RunValues(params=params))
         with run_content.run_folder(own, address, run_id) as folder:
-            reports = {f"{record.kind}{EXTENSIONS.get(to, f'.{to}')}": record.render(to) for to in FORMATS}
+            reports = {f"{record.kind}{EXTENSIONS[to]}": record.render(to) for to in FORMATS}
             runs = json.dumps(dict(record.runs), indent=1)
             for name, text in {**reports, **record.pictures, RUNS_FILE: runs}.items():
                 (folder / name).write_text(text)

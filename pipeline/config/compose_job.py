@@ -44,10 +44,8 @@ from bakeoff.pipeline.config.words import (
     reject_unread_space,
 )
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tables.output_file import write_private
 from bakeoff.pipeline.text.secrets import REFERENCE, expand_references, find_secrets, hide_secrets
-
-PRIVATE_MODE = 0o600
-"""The mode of files that contain a command as it was given."""
 
 
 class ComposedRun(NamedTuple):
@@ -162,8 +160,7 @@ def run_folder(run: ComposedRun) -> Iterator[None]:
         for name, content in files.items() if own.output_subdir is not None else ():
             file = folder / own.output_subdir / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.touch(mode=PRIVATE_MODE)
-            file.write_text(OmegaConf.to_yaml(content), encoding="utf-8")
+            write_private(file, OmegaConf.to_yaml(content))
     except OSError as error:
         raise UserError(f"the folder of the run, {str(folder)!r}, cannot be written: {error.strerror}.") from None
     with chdir(folder) if own.job.chdir else nullcontext():

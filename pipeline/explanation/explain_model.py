@@ -145,8 +145,6 @@ class Subject:
         Rows with their targets, used for importances; empty if there are none.
     parts_words : str
         A description of these rows, or the reason why there are none.
-    file_stem : str
-        The name of the page's file without its extension.
     facts : tuple of str
         Further sentences on the model.
     """
@@ -159,7 +157,6 @@ class Subject:
     rows_words: str
     parts: Sequence[permutation.ScoredPart]
     parts_words: str
-    file_stem: str
     facts: tuple[str, ...] = ()
 
 

@@ -12,8 +12,7 @@ from bakeoff.pipeline.explanation.request import NO_PAGE, ExplainRequest
 from bakeoff.pipeline.model import permutation, pyfunc, training_record
 from bakeoff.pipeline.replay.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.sweep.work import ShowWork
-from bakeoff.pipeline.tables.output_file import name_file, require_output, write_whole
-from bakeoff.pipeline.text.wording import expand_home
+from bakeoff.pipeline.tables.output_file import EXPLANATION, name_file, require_output, write_whole
 from bakeoff.pipeline.tracking import loading, names
 from bakeoff.pipeline.tracking.store import list_store_paths
 
@@ -39,8 +38,6 @@ def explain_stored(
     UserError
         The model or the column does not exist, the dataset has changed, or the page cannot be written.
     """
-    if request.output not in (None, NO_PAGE):
-        require_output(str(request.output), store=list_store_paths(request.tracking__uri))
     store, run = load_run(request)
     # Invalid requests are refused before the folds are fitted, which may take long.
     require_columns(request.columns, [str(name) for name in run.experiment.dataset.X.columns])
@@ -49,13 +46,16 @@ def explain_stored(
         model = loading.load_model(request)
         for note in model.notes:
             announce(f"explain: {note}")
+    file_stem = run.stored.run_id[:SHOWN_LETTERS] if model is None else model.name.replace(", version ", "-")
+    page = None
+    if request.output != NO_PAGE:
+        named = request.output or Path(f"{name_file(file_stem)}.explanation.html")
+        page = require_output(named, EXPLANATION, store=list_store_paths(request.tracking__uri))
     announce(f"fitting run {run.stored.run_id} ({run.stored.name}) again")
     subject = _make_subject(run, model, show_work)
     explanation = explain_model(subject, request.columns)
-    if request.output == NO_PAGE:
-        return explanation, None
-    page = expand_home(request.output or f"{name_file(subject.file_stem)}.explanation.html")
-    write_whole(page, render_page(explanation))
+    if page is not None:
+        write_whole(page, render_page(explanation))
     return explanation, page
 
 
@@ -74,7 +74,6 @@ def _make_subject(run: LoadedRun, shipped: pyfunc.Model | None, show_work: ShowW
             record=training_record.make_training_record(run.experiment, fitted),
             rows=rows,
             rows_words=f"the {len(rows):,} rows that the model was fitted on",
-            file_stem=run_id,
         )
     # A model fitted on all rows, or all but a validation part, has no rows left on which to measure importances.
     return make(
@@ -87,5 +86,4 @@ def _make_subject(run: LoadedRun, shipped: pyfunc.Model | None, show_work: ShowW
             f"The model has no test rows: the importances are those of run {run_id}, which used the same "
             "procedure. Everything else describes the model itself.",
         ),
-        file_stem=shipped.name.replace(", version ", "-"),
     )

@@ -216,7 +216,7 @@ def render_pdf(figure: Figure) -> bytes:
     file = BytesIO()
     # Many publishers refuse the fonts of type 3 that Matplotlib embeds by default.
     with in_style(), rc_context({"pdf.fonttype": 42}):
-        figure.savefig(file, format="pdf", metadata={"CreationDate": None, "Creator": None, "Producer": None})
+        figure.savefig(file, format="pdf", metadata={"CreationDate": None, "Creator": "bakeoff", "Producer": None})
     return file.getvalue()
 
 

@@ -285,7 +285,7 @@ class RunFigure(ABC):
         with in_style():
             figure = self._draw_for(folder, FinishedRun(experiment, folds, model))
             # Without Matplotlib's version, equal runs produce equal bytes.
-            figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": None})
+            figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": "bakeoff"})
 
     def _draw_for(self, folder: Path, run: FinishedRun) -> Figure:
         """Draw the figure, and write into a folder what belongs to it."""

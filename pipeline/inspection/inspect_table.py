@@ -24,8 +24,8 @@ from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.table import DATE, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
-from bakeoff.pipeline.tables.output_file import name_file, require_output, write_whole
-from bakeoff.pipeline.text.wording import expand_home, quote_text
+from bakeoff.pipeline.tables.output_file import INSPECTION, name_file, require_output, write_whole
+from bakeoff.pipeline.text.wording import quote_text
 from bakeoff.pipeline.tracking.store import list_store_paths
 
 OTHER_KEYS = ("trust", "experiment")
@@ -57,13 +57,12 @@ def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None, s
     overrides = _write_overrides(request)
     words.check_overrides(overrides)
     composed = compose_job.compose_parts(add_trust_of_environment(overrides), ["dataset", "trust"])
-    if request.output not in (None, NO_PAGE):
-        require_output(str(request.output), files.list_dataset_files(composed["dataset"]), list_store_paths(None))
     profile = _inspect_node(composed["dataset"], composed["trust"])
-    text = render_page(profile) if request.to == PAGE else write_dataset_file(profile, composed["dataset"])
-    if request.output == NO_PAGE or (request.output is None and request.to == YAML):
+    text = render_page(profile) if request.form == PAGE else write_dataset_file(profile, composed["dataset"])
+    if request.output == NO_PAGE or (request.output is None and request.form == YAML):
         return profile, None, text
-    path = expand_home(request.output or f"{name_file(profile.name)}.inspection.html")
+    named = request.output or Path(f"{name_file(profile.name)}.inspection.html")
+    path = require_output(named, INSPECTION, files.list_dataset_files(composed["dataset"]), list_store_paths(None))
     write_whole(path, text)
     return profile, path, text
 

@@ -6,7 +6,6 @@ Each part is tested in a separate job.
 import keyword
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any
 import bakeoff
 from bakeoff.pipeline.config.options import CONF, GROUPS, OWN_GROUPS, SUFFIX, find_own_folder, load_option_file
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tables.output_file import fill_folder
 from bakeoff.pipeline.text.wording import expand_home
 
 PART_GROUPS = tuple(group for group in (*GROUPS, *OWN_GROUPS) if group not in ("space", "experiment", "search"))
@@ -206,14 +206,8 @@ def make_project(folder: Path) -> list[Path]:
     """
     folder = folder.absolute()
     package = name_package(folder)
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise UserError(f"{str(folder)!r} is a file, or a folder that is not empty; choose another name.")
-    try:
-        folder.mkdir(exist_ok=True)
-        _write_files(folder, package)
-    except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)  # an incomplete project would look complete
-        raise UserError(f"{str(folder)!r} cannot be written: {error.strerror or error}.") from error
+    with fill_folder(folder, "FOLDER") as temporary:
+        _write_files(temporary, package)
     return sorted(file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
 
 

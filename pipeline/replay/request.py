@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tables.output_file import require_output_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,5 +48,5 @@ class FiguresRequest(RefitRequest):
     output: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.output is not None and self.output.exists() and not self.output.is_dir():
-            raise UserError(f"output={str(self.output)!r} is a file; name a folder.")
+        if self.output is not None:
+            require_output_folder(self.output, "output")

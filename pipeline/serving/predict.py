@@ -14,7 +14,7 @@ from bakeoff.pipeline.serving.request import PredictRequest
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files, require_file
 from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
 from bakeoff.pipeline.stages.dataset.table import DROPPED, IDENTIFIER, LEFT_OUT
-from bakeoff.pipeline.tables.output_file import describe_escaped_text, require_table_output, write_table
+from bakeoff.pipeline.tables.output_file import PREDICTIONS, describe_escaped_text, require_output, write_table
 from bakeoff.pipeline.tracking.loading import load_model
 from bakeoff.pipeline.tracking.store import list_store_paths
 
@@ -53,11 +53,11 @@ def predict_file(request: PredictRequest) -> FilePredictions:
     """
     given = request.output or Path(f"{request.file.stem}.predictions.csv")
     store_paths = list_store_paths(request.tracking__uri)
-    target = require_table_output(given, [request.file], store_paths)
+    target = require_output(given, PREDICTIONS, [request.file], store_paths)
     with hiding_groups():
         require_file(request.file)
         model = load_model(request)
-        require_table_output(given, list_dataset_files(model.record.dataset_config), store_paths)
+        require_output(given, PREDICTIONS, list_dataset_files(model.record.dataset_config), store_paths)
         raw = read_rows(request.file, request.layout, model.record)
         ids = _choose_identifiers(raw.frame, model, request.ids)
         answer = answer_rows(model, raw.frame, request.layout)

@@ -20,12 +20,13 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from bakeoff.pipeline.config import engine, settle
-from bakeoff.pipeline.config.compose_job import PRIVATE_MODE, resolve_config
+from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.targets import Path as KeyPath
 from bakeoff.pipeline.config.targets import walk
 from bakeoff.pipeline.config.words import SWEEP_KEYS, Invocation, read_duration
 from bakeoff.pipeline.errors import UserError, did_you_mean, is_whole
 from bakeoff.pipeline.sweep.jobs import INVALID, Job, JobOutcome
+from bakeoff.pipeline.tables.output_file import require_output_folder, write_private
 from bakeoff.pipeline.text import secrets, wording
 
 JobWords = tuple[str, ...]
@@ -365,11 +366,11 @@ class SweepCommand:
         # The sweep itself was composed without the overrides of its jobs; the record contains the whole command.
         with read_write(self.master.hydra), open_dict(self.master):
             self.master.hydra.overrides.task = list(self.words)
+        require_output_folder(self.folder, "hydra.sweep.dir")
         file = self.folder / "multirun.yaml"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            file.touch(mode=PRIVATE_MODE)
-            OmegaConf.save(self.master, file)
+            write_private(file, OmegaConf.to_yaml(self.master))
         except OSError as error:
             raise UserError(
                 f"hydra.sweep.dir={str(self.folder)!r} cannot be written: {error.strerror}; give another folder."

@@ -16,8 +16,10 @@ import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.errors import UserError
@@ -213,17 +215,136 @@ ESCAPED_FORMATS = (".csv", ".tsv")
 
 MAX_NAME_LETTERS = 60
 """The maximum length of a file name chosen by bakeoff; with an extension, file systems allow 255 bytes."""
+PRIVATE_MODE = 0o600
 MAX_STEM_BYTES = 200
 """The maximum length of a temporary file name; file systems allow at most 255 bytes."""
 
 
-def require_output(given: str | Path, inputs: Iterable[Path] = (), store: Sequence[Path] = ()) -> Path:
+TERMINAL = "terminal"
+CSV = "csv"
+DIAGRAM = "a diagram"
+REPORT_FORMATS: Mapping[str, str] = {
+    ".txt": TERMINAL,
+    ".csv": CSV,
+    ".json": "json",
+    ".md": "markdown",
+    ".tex": "latex",
+    ".html": "html",
+}
+EXTENSIONS = {form: extension for extension, form in REPORT_FORMATS.items()}
+PAGE = (
+    '<!DOCTYPE html>\n<html lang="en">\n<head>\n(?:<meta [^>]*>\n)*<meta name="generator" content="bakeoff">\n<title>'
+)
+SAMPLE_BYTES = 1 << 20
+"""The size of the beginning and of the end of a file by which its kind is recognized."""
+
+
+@dataclass(frozen=True)
+class OutputKind:
+    """What a command writes into a file.
+
+    Attributes
+    ----------
+    formats : mapping of str to object
+        Extension -> format.
+    mark : str
+        A regular expression that matches the beginning and the end of each file that the command has written.
+    """
+
+    formats: Mapping[str, Any]
+    mark: str
+
+    def find_format(self, output: Path | None, to: str | None = None, default: str = TERMINAL) -> str:
+        """Return the format of the extension of a file; without a file, the given or the default one.
+
+        Raises
+        ------
+        UserError
+            The extension has no format, or another one than the given one.
+        """
+        if output is None:
+            return to or default
+        extension = output.suffix.lower()
+        if extension not in self.formats:
+            found = f"the extension {output.suffix!r}" if output.suffix else "no extension"
+            raise UserError(f"output={str(output)!r} has {found}. Allowed: {', '.join(self.formats)}.")
+        form: str = self.formats[extension]
+        if to not in (None, form):
+            raise UserError(f"to={to}: output={output} is a file for {form}; leave to= out, or rename the file.")
+        return form
+
+    def require_own(self, path: Path, marked: Path | None = None) -> None:
+        """Reject a link, and an existing file that this command has not written.
+
+        Parameters
+        ----------
+        path : Path
+        marked : Path, optional
+            The file that shows which command has written both; by default the file itself.
+
+        Raises
+        ------
+        UserError
+        """
+        shown = f"output={str(path)!r}"
+        if path.is_symlink():
+            raise UserError(f"{shown} is a link, and links are not followed; name another file, or remove the link.")
+        if path.exists() and not self._has_written(marked or path):
+            raise UserError(f"{shown} is a file that this command has not written; name another one, or remove it.")
+
+    def _has_written(self, path: Path) -> bool:
+        """Whether a file is empty, or is of this kind by its beginning and its end."""
+        try:
+            with path.open("rb") as file:
+                sample = file.read(SAMPLE_BYTES)
+                file.seek(-len(sample), os.SEEK_END)
+                sample += file.read()
+        except OSError:
+            return False
+        return not sample or re.match(self.mark.encode(), sample, re.DOTALL) is not None
+
+
+COMPARISON = OutputKind(
+    {**REPORT_FORMATS, ".pdf": DIAGRAM, ".svg": DIAGRAM},
+    rf"(?:# |{PAGE})?Which of [^\n]* is best on |metric,dataset,configuration,|"
+    r'\{\s*"format": "bakeoff.comparison"|% \\usepackage\{booktabs,longtable\}\n\\begin\{table|'
+    r"%PDF.*/Creator \(bakeoff\)|<\?xml[^\n]*\n<svg role=.img. aria-label=.Mean ranks by ",
+)
+DIFFERENCE = OutputKind(
+    REPORT_FORMATS,
+    rf"(?:# |% |{PAGE})?(?:Why do [^\n]* differ\?|Which options of [^\n]* matter\?)|"
+    r'(?:key|row,truth),before,after|\{\s*"format": "bakeoff.(?:difference|ablation)"',
+)
+CALCULATION = OutputKind(
+    {".txt": TERMINAL, ".md": "markdown", ".tex": "latex", ".html": "html"},
+    rf"(?:# |% |{PAGE})?[^\n]+ by hand(?:\n|</title>)",
+)
+INSPECTION = OutputKind(
+    {".html": "page", ".htm": "page", ".yaml": "yaml", ".yml": "yaml"},
+    rf"{PAGE}[^\n]*: columns</title>|# \d+ rows of [^\n]*\ndefaults:\n  - file\n",
+)
+EXPLANATION = OutputKind({".html": "page", ".htm": "page"}, rf"{PAGE}[^\n]*: explanation</title>")
+PREDICTIONS = OutputKind(
+    WRITERS,
+    r'(?:[^\n]*[,\t])?"?prediction"?(?:[,\t]"?probability_[^\n]*)?\n|'
+    r'\{[^\n]*"prediction": |(?:PAR1|ARROW1).*"field_name": "prediction"',
+)
+SCHEMA = OutputKind({".json": "json"}, r'\{\s*"\$schema": [^\n]*\s*"title": "bakeoff: ')
+CAPSULE = OutputKind({".zip": "zip"}, r"PK.{28}tables\.tex")
+FIGURE = OutputKind({".png": "png"}, r"\x89PNG.*Software\0bakeoff")
+
+
+def require_output(
+    given: str | Path, kind: OutputKind, inputs: Iterable[Path] = (), store: Sequence[Path] = ()
+) -> Path:
     """Return the path of a file to write; reject one that cannot be written before any work is done.
 
     Parameters
     ----------
     given : str or Path
         The path given by the user.
+    kind : OutputKind
+        What the command writes: it determines the allowed extensions, and which earlier files it replaces.
     inputs : iterable of Path
         Files that the command reads.
     store : sequence of Path
@@ -232,36 +353,18 @@ def require_output(given: str | Path, inputs: Iterable[Path] = (), store: Sequen
     Raises
     ------
     UserError
-        The path is a folder, an input or a part of the store, or its folder does not exist or is read-only.
+        The extension has no format. The path is a folder, a link, an input, a part of the store, or a file of another
+        kind. Its folder does not exist or is read-only.
     """
     path = expand_home(given)
-    _require_writable(path)
+    kind.find_format(path)
     for each in inputs:
         if _is_same(path, each):
             raise UserError(f"output={str(path)!r} is the file {each}, which is an input; name another file.")
     require_apart_from_store(path, store)
+    _require_writable(path)
+    kind.require_own(path)
     return path
-
-
-def require_table_output(given: str | Path, inputs: Iterable[Path] = (), store: Sequence[Path] = ()) -> Path:
-    """Return the path of a table to write; reject one that cannot be written before any work is done.
-
-    Parameters
-    ----------
-    given, inputs, store
-        As for `require_output`.
-
-    Raises
-    ------
-    UserError
-        The extension belongs to no format, or the path is invalid as for `require_output`.
-    """
-    path = expand_home(given)
-    extension = path.suffix.lower()
-    if extension not in WRITERS:
-        found = f"the extension {path.suffix!r}" if path.suffix else "no extension"
-        raise UserError(f"output={str(path)!r} has {found}. Allowed: {', '.join(WRITERS)}.")
-    return require_output(path, inputs, store)
 
 
 def require_apart_from_store(path: Path, store: Sequence[Path]) -> None:
@@ -286,6 +389,64 @@ def require_apart_from_store(path: Path, store: Sequence[Path]) -> None:
             )
 
 
+def require_output_folder(folder: Path, key: str) -> None:
+    """Reject a folder to write into, given by a key, that is a link or a file.
+
+    Raises
+    ------
+    UserError
+    """
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise UserError(f"{key}={str(folder)!r} is a file or a link, and links are not followed; name a folder.")
+
+
+@contextmanager
+def fill_folder(folder: Path, key: str) -> Iterator[Path]:
+    """Yield a temporary folder whose content is moved into a new or empty folder if the block succeeds.
+
+    If the block fails, the folder is as it was before.
+
+    Parameters
+    ----------
+    folder : Path
+    key : str
+        The key by which it was given.
+
+    Raises
+    ------
+    UserError
+        The folder is a link or a file, is not empty, or cannot be written.
+    """
+    require_output_folder(folder, key)
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(exist_ok=True)
+        if any(folder.iterdir()):
+            raise UserError(f"{key}={str(folder)!r} is a folder that is not empty; choose another name.")
+        with TemporaryDirectory(dir=folder, prefix=".writing-") as temporary:
+            yield Path(temporary)
+            for part in Path(temporary).iterdir():
+                part.rename(folder / part.name)
+    except OSError as error:
+        raise UserError(f"{key}={str(folder)!r} cannot be written: {error.strerror or error}.") from error
+    finally:
+        if is_new:
+            with suppress(OSError):  # it is not empty
+                folder.rmdir()
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that this user alone can read, in place of an earlier file or link.
+
+    Raises
+    ------
+    OSError
+    """
+    path.unlink(missing_ok=True)
+    path.touch(mode=PRIVATE_MODE, exist_ok=False)
+    path.write_text(text, encoding="utf-8")
+
+
 def name_file(name: str) -> str:
     """Return the name of a dataset or model as a file name without slashes and of limited length.
 
@@ -307,7 +468,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     table : DataFrame of shape (m, k)
         The table; its index is not written.
     path : Path
-        The path returned by `require_table_output`; an existing file is replaced.
+        The path returned by `require_output`; an existing file is replaced.
 
     Raises
     ------
@@ -340,22 +501,22 @@ def replace_whole(path: Path) -> Iterator[Path]:
     Parameters
     ----------
     path : Path
-        The file to replace. A link is followed and its target replaced; the new file has the permissions of the old
-        one.
+        The file to replace. A link is replaced and not followed; the new file has the permissions of the old one.
 
     Raises
     ------
     OSError
         The file cannot be written.
     """
-    target = path.resolve()
+    target = path.absolute()
     # In the same folder, because a file cannot be moved atomically between file systems; the extension is kept.
     stem = target.stem.encode()[:MAX_STEM_BYTES].decode(errors="ignore")
     temporary = target.with_name(f".{stem}-{secrets.token_hex(4)}{target.suffix}")
     try:
         yield temporary
         with suppress(FileNotFoundError):
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+            if not target.is_symlink():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -368,7 +529,7 @@ def replace_file(path: Path) -> Iterator[Path]:
     Parameters
     ----------
     path : Path
-        The file to replace; if it is a link, its target is replaced.
+        The file to replace, as for `replace_whole`.
 
     Raises
     ------

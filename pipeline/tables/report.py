@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.tables import markup
+from bakeoff.pipeline.tables.output_file import TERMINAL
 from bakeoff.pipeline.tables.table import Table, print_table
-from bakeoff.pipeline.text.wording import PIPE_WIDTH, escape, make_console
+from bakeoff.pipeline.text.wording import PIPE_WIDTH, escape, make_console, show_in_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,7 +100,7 @@ def render_latex(report: Report) -> str:
     tables = (
         markup.render_latex(table, " ".join([f"{table.title}.", *sentences])) for table, sentences in report.sections
     )
-    return "\n".join(chain.from_iterable(tables)) + "\n"
+    return "\n".join([f"% {show_in_line(report.question)}", *chain.from_iterable(tables)]) + "\n"
 
 
 def render_page(report: Report) -> str:
@@ -122,12 +123,9 @@ def _replace_infinite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-TERMINAL = "terminal"
 TEXT_FORMATS: Mapping[str, Callable[[Report], str]] = {
     TERMINAL: render_text,
     "markdown": render_markdown,
     "latex": render_latex,
 }
 """Format -> the function that renders a report."""
-EXTENSIONS = {TERMINAL: ".txt", "markdown": ".md", "latex": ".tex"}
-"""Format -> the extension of its files, if it is not the name of the format."""

@@ -112,7 +112,7 @@ def _calculate_rows(
     difference = measure_difference([step.response for step in answers], responses)
     steps.append(_conclude(name, calculation.tolerance_of(pipeline[-1]), answer, learner_answer, difference))
     return HandCalculation(
-        title=f"{name.replace('_', ' ')} on {experiment.dataset.name}",
+        title=f"{name.replace('_', ' ')} on {experiment.dataset.name} by hand",
         header=describe_parameters(pipeline[-1]),
         steps=tuple(steps),
         table=rows.table,
@@ -187,7 +187,7 @@ def _calculate_step(name: str, words: Mapping[str, str]) -> HandCalculation:
     except (TypeError, ValueError, ArithmeticError, LookupError) as error:
         given = " ".join(f"{key}={text}" for key, text in words.items())
         raise UserError(f"step={name} cannot be calculated from {given}: {error}.") from None
-    return HandCalculation(name.replace("_", " ").capitalize(), (step,))
+    return HandCalculation(f"{name.replace('_', ' ').capitalize()} by hand", (step,))
 
 
 def _fit(name: str, experiment: Experiment, rows: WorkedRows) -> tuple[Pipeline, list[str]]:

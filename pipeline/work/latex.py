@@ -16,7 +16,8 @@ from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.numbers import BOX
 from bakeoff.pipeline.work.text import list_tables, round_steps, split_table, tabulate_rows, tabulate_step
 
-PREAMBLE = r"""\documentclass[11pt,a4paper]{article}
+PREAMBLE = r"""% Calculation by hand
+\documentclass[11pt,a4paper]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[T1]{fontenc}
 \IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}

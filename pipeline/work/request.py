@@ -6,11 +6,9 @@ from pathlib import Path
 
 from bakeoff.pipeline.config.requests import ANY_KEY
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.tables.output_file import CALCULATION
 
-TERMINAL = "terminal"
-FORMATS = (TERMINAL, "markdown", "latex", "html")
-SUFFIXES: Mapping[str, str] = {".md": "markdown", ".tex": "latex", ".html": "html", ".txt": TERMINAL}
-"""The extension of an output file -> its format, unless ``to=`` is given."""
+FORMATS = tuple(CALCULATION.formats.values())
 RANDOM = "random"
 MAX_DIGITS = 15
 MAX_STUDENTS = 999
@@ -84,9 +82,7 @@ class WorkRequest:
         self._require_exercise()
         self._require_random_table()
         for path in (self.output, self.key):
-            if path is not None and self.to is None and self.students is None and path.suffix not in SUFFIXES:
-                known = ", ".join(SUFFIXES)
-                raise UserError(f"{path} has no format; its extension must be {known}, or to= names the format.")
+            self.find_format(path)
 
     def _require_exercise(self) -> None:
         """Reject keys of an exercise that lack another one."""
@@ -118,7 +114,7 @@ class WorkRequest:
             raise UserError(f"table={self.table} draws rows={rows}, which must be from {MIN_ROWS} to {MAX_ROWS}.")
 
     def find_format(self, path: Path | None) -> str:
-        """Return the format of a file, or of standard output."""
+        """Return the format of a file, of the sheets of students, or of standard output."""
         if self.students is not None:
             return self.to or "latex"
-        return self.to or (TERMINAL if path is None else SUFFIXES[path.suffix])
+        return CALCULATION.find_format(path, self.to)

@@ -8,13 +8,20 @@ from pathlib import Path
 from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import files
-from bakeoff.pipeline.tables.output_file import require_output, write_whole
+from bakeoff.pipeline.tables.output_file import (
+    CALCULATION,
+    EXTENSIONS,
+    TERMINAL,
+    fill_folder,
+    require_output,
+    write_whole,
+)
 from bakeoff.pipeline.text.wording import print_note
 from bakeoff.pipeline.tracking.store import list_store_paths
 from bakeoff.pipeline.work.calculate import calculate
 from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.exercise import blank_results
-from bakeoff.pipeline.work.request import SUFFIXES, TERMINAL, WorkRequest
+from bakeoff.pipeline.work.request import WorkRequest
 from bakeoff.pipeline.work.text import MAX_WIDTH, render_markdown_steps, render_text
 
 DATASET = "dataset."
@@ -80,22 +87,14 @@ def _write(calculation: HandCalculation, path: Path | None, request: WorkRequest
 
 def _write_folder(request: WorkRequest, folder: Path, students: int) -> None:
     """Write a sheet and its key for each student; their seeds follow one another."""
-    if not folder.absolute().parent.is_dir() or folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise UserError(f"output={str(folder)!r} must be an empty folder, or a new one in a folder that exists.")
     form = request.find_format(folder)
-    suffix = next(suffix for suffix, known in SUFFIXES.items() if known == form)
     first = 1 if request.seed is None else request.seed
-    texts = {}
-    for number in range(students):
-        sheet, key = make_sheet(replace(request, seed=first + number))
-        texts[f"sheet-{number + 1:02}{suffix}"] = render(sheet, form, request.digits)
-        texts[f"key-{number + 1:02}{suffix}"] = render(key, form, request.digits)
-    try:
-        folder.mkdir(exist_ok=True)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"output={str(folder)!r} cannot be written: {error.strerror or error}.") from error
+    with fill_folder(folder, "output") as temporary:
+        for number in range(students):
+            pair = make_sheet(replace(request, seed=first + number))
+            for name, calculation in zip(("sheet", "key"), pair, strict=True):
+                file = temporary / f"{name}-{number + 1:02}{EXTENSIONS[form]}"
+                file.write_text(render(calculation, form, request.digits), encoding="utf-8")
     print_note(f"{students} sheets and their keys are in {folder}")
 
 
@@ -108,6 +107,6 @@ def _require_output(request: WorkRequest, key: str) -> None:
     }
     rows = [Path(text) for text in [request.query] if text]
     try:
-        require_output(path, [*files.list_dataset_files(node), *rows], list_store_paths(None))
+        require_output(path, CALCULATION, [*files.list_dataset_files(node), *rows], list_store_paths(None))
     except UserError as error:
         raise UserError(str(error).replace("output=", f"{key}=", 1)) from None

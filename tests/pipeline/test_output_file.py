@@ -15,10 +15,12 @@ from bakeoff.pipeline.stages.dataset.files import read_file
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.tables.output_file import (
     ESCAPED_FORMATS,
+    PREDICTIONS,
     WRITERS,
+    fill_folder,
     replace_file,
     require_output,
-    require_table_output,
+    write_private,
     write_table,
 )
 
@@ -34,7 +36,7 @@ TABLE = pd.DataFrame(
 
 @pytest.mark.parametrize("extension", WRITERS)
 def test_what_is_written_is_read_again(tmp_path: Path, extension: str) -> None:
-    path = require_table_output(tmp_path / f"out{extension}")
+    path = require_output(tmp_path / f"out{extension}", PREDICTIONS)
     write_table(TABLE, path)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
     read = read_file(path, FileLayout()).frame
@@ -48,9 +50,11 @@ def test_what_is_written_is_read_again(tmp_path: Path, extension: str) -> None:
     assert found == TABLE["probability_yes"].tolist()[:4]
 
 
-def test_a_device_is_not_replaced_by_a_file() -> None:
+def test_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    device = tmp_path / "pipe.csv"
+    os.mkfifo(device)
     with pytest.raises(UserError, match="cannot be written"):
-        require_output(os.devnull)
+        require_output(device, PREDICTIONS)
 
 
 @pytest.mark.parametrize("way", ["same", "dots", "link", "hard link"])
@@ -63,7 +67,7 @@ def test_an_input_is_never_the_output(tmp_path: Path, monkeypatch: pytest.Monkey
     os.link(rows, tmp_path / "hard.csv")
     outputs = {"same": "rows.csv", "dots": "folder/../rows.csv", "link": "link.csv", "hard link": "hard.csv"}
     with pytest.raises(UserError, match=r"is the file .*rows\.csv, which is an input; name another file"):
-        require_table_output(outputs[way], [rows])
+        require_output(outputs[way], PREDICTIONS, [rows])
 
 
 def test_a_failure_leaves_the_earlier_file_and_nothing_else(tmp_path: Path) -> None:
@@ -86,7 +90,7 @@ def test_an_interruption_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_target_of_a_link_is_replaced_and_files_have_the_usual_rights(tmp_path: Path) -> None:
+def test_a_file_takes_the_place_of_a_link_and_has_the_usual_rights(tmp_path: Path) -> None:
     target = tmp_path / "target.csv"
     target.write_text("before")
     link = tmp_path / "link.csv"
@@ -94,6 +98,38 @@ def test_the_target_of_a_link_is_replaced_and_files_have_the_usual_rights(tmp_pa
     write_table(TABLE, link)
     plain = tmp_path / "plain"
     plain.touch()
-    assert link.is_symlink()
-    assert target.read_text().startswith("name,prediction")
-    assert target.stat().st_mode == plain.stat().st_mode
+    assert not link.is_symlink()
+    assert link.read_text().startswith("name,prediction")
+    assert link.stat().st_mode == plain.stat().st_mode
+    assert target.read_text() == "before"
+
+
+def test_a_private_file_takes_the_place_of_a_link(tmp_path: Path) -> None:
+    target = tmp_path / ".bashrc"
+    target.write_text("before")
+    link = tmp_path / "multirun.yaml"
+    link.symlink_to(target)
+    write_private(link, "after")
+    assert target.read_text() == "before"
+    assert link.read_text() == "after"
+    assert link.lstat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_folder_is_filled_whole_or_stays_as_it_was(tmp_path: Path, is_new: bool) -> None:
+    folder = tmp_path / "sheets"
+    if not is_new:
+        folder.mkdir()
+
+    def write_half() -> None:
+        with fill_folder(folder, "output") as temporary:
+            (temporary / "part").mkdir()
+            (temporary / "part" / "half.txt").touch()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert list(tmp_path.rglob("*")) == ([] if is_new else [folder])
+    with fill_folder(folder, "output") as temporary:
+        (temporary / "whole.txt").touch()
+    assert [path.name for path in folder.iterdir()] == ["whole.txt"]

@@ -117,7 +117,7 @@ def test_a_class_receives_sheets_with_other_tables_and_their_keys(tmp_path: Path
     plain = tmp_path / "plain.tex"
     work_by_hand(replace(PERCEPTRON, seed=7, output=plain))
     assert (folder / "key-03.tex").read_text() == plain.read_text()
-    with pytest.raises(UserError, match="must be an empty folder, or a new one"):
+    with pytest.raises(UserError, match="output=.* is a folder that is not empty; choose another name"):
         work_by_hand(request)
 
 
@@ -158,7 +158,7 @@ def test_a_seed_draws_one_table() -> None:
         ({"students": 3, "output": Path("a")}, "add blank=0.3"),
         ({"students": 0, "output": Path("a")}, "students=0 must be a whole number"),
         ({"students": 3, "output": Path("a"), "blank": 0.3, "key": Path("b.tex")}, "leave key= out"),
-        ({"output": Path("a.pdf")}, r"a.pdf has no format; its extension must be .md, .tex"),
+        ({"output": Path("a.pdf")}, r"a.pdf' has the extension '.pdf'. Allowed: .txt, .md, .tex, .html"),
         ({"table": "random", "query": "{x1: 1}"}, "leave query= out"),
         ({"table": "random", "words": {"dataset": "colours"}}, "leave dataset= out"),
         ({"table": "random", "rows": "3"}, "rows=3, which must be from 4 to 60"),
