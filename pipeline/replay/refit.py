@@ -227,7 +227,7 @@ def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run: S
         with artifacts if target is None else nullcontext(target) as folder:
             folder.mkdir(parents=True, exist_ok=True)
             # A table belongs to the picture beside it.
-            for path in [target / file.name for file in files] if target else ():
+            for path in [target / file.name for file in reversed(files)] if target else ():
                 FIGURE.require_own(path, path.with_suffix(".png"))
             for file in files:
                 with replace_whole(folder / file.name) as temporary:

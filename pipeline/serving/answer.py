@@ -111,7 +111,7 @@ def _require_narrow(body: bytes | bytearray, kind: str, record: TrainingRecord) 
     else:
         from pyarrow import parquet
 
-        with suppress(pa.ArrowInvalid):
+        with suppress(OSError, pa.ArrowException):  # `read_rows` describes the damage
             _require_known(parquet.read_schema(pa.BufferReader(body)).names, record)
 
 

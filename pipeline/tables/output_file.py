@@ -307,7 +307,7 @@ class OutputKind:
 COMPARISON = OutputKind(
     {**REPORT_FORMATS, ".pdf": DIAGRAM, ".svg": DIAGRAM},
     rf"(?:# |{PAGE})?Which of [^\n]* is best on |metric,dataset,configuration,|"
-    r'\{\s*"format": "bakeoff.comparison"|% \\usepackage\{booktabs,longtable\}\n\\begin\{table|'
+    r'\{\s*"format": "bakeoff.comparison"|% \\usepackage\{booktabs,longtable\}\n|'
     r"%PDF.*/Creator \(bakeoff\)|<\?xml[^\n]*\n<svg role=.img. aria-label=.Mean ranks by ",
 )
 DIFFERENCE = OutputKind(

@@ -117,7 +117,7 @@ def test_a_class_receives_sheets_with_other_tables_and_their_keys(tmp_path: Path
     plain = tmp_path / "plain.tex"
     work_by_hand(replace(PERCEPTRON, seed=7, output=plain))
     assert (folder / "key-03.tex").read_text() == plain.read_text()
-    with pytest.raises(UserError, match="output=.* is a folder that is not empty; choose another name"):
+    with pytest.raises(UserError, match=r"output=.* is a folder that is not empty; choose another name"):
         work_by_hand(request)
 
 

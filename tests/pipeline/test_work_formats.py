@@ -104,7 +104,7 @@ def test_lines_of_text_have_at_most_100_characters(calculation: HandCalculation)
 
 
 @pytest.mark.parametrize(
-    ("name", "beginning"), [("a.md", "# perc"), ("a.tex", "% Calculation by hand\n\\documentclass"), ("a.txt", "perc")]
+    ("name", "beginning"), [("a.md", "# perc"), ("a.tex", "% Calculation by hand\n\\doc"), ("a.txt", "perc")]
 )
 def test_the_extension_chooses_the_format(name: str, beginning: str, tmp_path: Path) -> None:
     work_by_hand(WorkRequest(words=PLANE, rows="3", output=tmp_path / name))

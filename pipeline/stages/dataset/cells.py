@@ -301,7 +301,7 @@ def _read_distinct(text: pa.Array, rule: MissingRule) -> NumberReading:
         if rule.covers(cell):
             continue
         if NUMBER.fullmatch(cell.strip()):
-            numbers[position] = float(cell)
+            numbers[position] = float(cell.strip())
         elif rule.covers_among_numbers(cell):
             missing_spellings[cell.strip()] = int(counts[position])
         else:
