@@ -7,12 +7,11 @@ there.
 """
 
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.config_store import ConfigStore
 
-from bakeoff.pipeline.errors import UserError, write_install_command
+from bakeoff.pipeline.errors import require_package
 
 if TYPE_CHECKING:
     from hydra.types import HydraContext
@@ -54,10 +53,7 @@ class OptunaSweeper:
 
     def run(self, request: "SweepRequest", context: "HydraContext", master: "DictConfig") -> "SweepReport":
         """Run the study of a request, whose words are those of the jobs."""
-        if find_spec("optuna") is None:
-            raise UserError(
-                f"hydra/sweeper=optuna needs Optuna, which is not installed: {write_install_command('optuna')}."
-            )
+        require_package("optuna", "hydra/sweeper=optuna")
         from bakeoff.pipeline.study.study_key import StudySettings
         from bakeoff.pipeline.study.sweeper import run_study
 

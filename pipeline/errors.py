@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib.util import find_spec
 from inspect import formatannotation
 from types import NoneType
 from typing import Any
@@ -111,6 +112,23 @@ def write_install_command(extra: str) -> str:
     mark = re.compile(rf"extra == ['\"]{extra}['\"]")
     packages = [line.partition(";")[0].strip() for line in requires("bakeoff") or () if mark.search(line)]
     return shlex.join(["pip", "install", *packages])
+
+
+def require_package(package: str, what: str, extra: str = "") -> None:
+    """Reject what needs a package that is not installed; its extra has its name by default.
+
+    Raises
+    ------
+    UserError
+        It names the command that installs the package.
+
+    Examples
+    --------
+    >>> require_package("numpy", "arithmetic")
+    """
+    if find_spec(package) is None:
+        command = write_install_command(extra or package)
+        raise UserError(f"{what} needs the package {package}, which is not installed: {command}.")
 
 
 def did_you_mean(given: str, allowed: Iterable[str]) -> str:

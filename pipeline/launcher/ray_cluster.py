@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bakeoff.pipeline.errors import UserError, write_install_command
+from bakeoff.pipeline.errors import UserError, require_package
 from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
 from bakeoff.pipeline.sweep.jobs import JobOutcome
 
@@ -24,17 +24,14 @@ class RayLauncher(Launcher):
     """
 
     def __init__(self, ray: Mapping[str, Any]) -> None:
+        require_package("ray", "hydra/launcher=ray")
         self._ray = ray
 
     def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:
-        """Submit jobs to Ray; raise UserError if it is not installed or cannot be reached."""
+        """Submit jobs to Ray; raise UserError if it cannot be reached."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no usage data
-        try:
-            import ray
-        except ImportError as error:
-            raise UserError(
-                f"hydra/launcher=ray needs Ray, which is not installed: {write_install_command('ray')}."
-            ) from error
+        import ray
+
         if not ray.is_initialized():
             _connect(self._ray["init"])
         run_remotely = ray.remote(run_payload).options(**self._ray["remote"])

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.config.words import UNITS, read_duration
-from bakeoff.pipeline.errors import UserError, write_install_command
+from bakeoff.pipeline.errors import UserError, require_package
 from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
 from bakeoff.pipeline.sweep.jobs import JobOutcome
 
@@ -63,6 +63,7 @@ class SubmititLauncher(Launcher):
             job.cancel()
 
     def __init__(self, **parameters: Any) -> None:
+        _require_submitit(self.cluster)
         for key, unit in DURATION_UNITS.items():
             if isinstance(parameters.get(key), str):
                 seconds = read_duration(f"hydra.launcher.{key}", parameters[key], unit)
@@ -71,10 +72,10 @@ class SubmititLauncher(Launcher):
         self._parameters = parameters
 
     def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:
-        """Submit jobs; raise UserError if submitit is not installed, or Slurm rejects them."""
-        cluster = self.cluster
-        _require_submitit(cluster)
+        """Submit jobs; raise UserError if Slurm rejects them."""
         import submitit
+
+        cluster = self.cluster
 
         executor = _make_executor(cluster, self._parameters)
         limit = ARRAY_LIMIT.search(subprocess.getoutput("scontrol show config"))
@@ -94,13 +95,7 @@ class SubmititLauncher(Launcher):
 
 def _require_submitit(cluster: str) -> None:
     """Check that submitit is installed and that this machine can submit jobs."""
-    try:
-        import submitit  # noqa: F401
-    except ImportError as error:
-        raise UserError(
-            f"hydra/launcher=submitit_{cluster} needs submitit, which is not installed: "
-            f"{write_install_command('slurm')}."
-        ) from error
+    require_package("submitit", f"hydra/launcher=submitit_{cluster}", "slurm")
     if cluster == "slurm" and shutil.which("sbatch") is None:
         raise UserError(
             "hydra/launcher=submitit_slurm: there is no sbatch on this machine; start the sweep on a machine that "

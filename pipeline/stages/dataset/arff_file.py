@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from bakeoff.pipeline.errors import UserError, write_install_command
+from bakeoff.pipeline.errors import require_package
 from bakeoff.pipeline.stages.dataset import content, keys, source
 
 QUOTED = r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*\""""
@@ -41,12 +41,9 @@ class Attribute(NamedTuple):
 
 def read_arff(file: Path, layout: keys.FileLayout) -> source.Source:
     """Read an ARFF file; ``?`` without quotation marks is missing, and undeclared nominal values are refused."""
-    try:
-        import arff
-    except ModuleNotFoundError:
-        raise UserError(
-            f"dataset.path={str(file)!r} is ARFF, which needs the package liac-arff: {write_install_command('arff')}."
-        ) from None
+    require_package("arff", f"dataset.path={str(file)!r}, an ARFF file,")
+    import arff
+
     attributes: list[Attribute] = []
     try:
         table = arff.load(_rewrite_declarations(content.read_characters(file, layout), attributes))

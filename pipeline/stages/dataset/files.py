@@ -73,9 +73,12 @@ def read_file(file: Path, layout: FileLayout) -> Source:
         raise content.make_empty_error(file)
     try:
         source = found.read(file, layout)
-    except (ValueError, OSError, RecursionError) as error:
+    except UserError:
+        raise
+    except Exception as error:  # damaged files raise errors of many kinds, some without a text
+        reason = str(error) or repr(error)
         raise UserError(
-            f"dataset.path={str(file)!r} cannot be read as a table: {error}; correct the file, or its extension."
+            f"dataset.path={str(file)!r} cannot be read as a table: {reason}; correct the file, or its extension."
         ) from error
     if source.frame.empty:
         raise UserError(

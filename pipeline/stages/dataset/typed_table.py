@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bakeoff.pipeline.errors import UserError, did_you_mean, write_install_command
+from bakeoff.pipeline.errors import UserError, did_you_mean, require_package
 from bakeoff.pipeline.stages.dataset.content import limit_sizes, read_bytes, read_characters
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.source import Source, arrow_to_column, make_source, require_different_names
@@ -58,6 +58,7 @@ def read_arrow(file: Path, layout: FileLayout) -> Source:
 
 
 def _measure_batch(batch: pa.RecordBatch) -> int:
+    batch.validate(full=True)  # damaged positions of text would end the process
     return sum(map(_measure_cells, batch.columns))
 
 
@@ -192,13 +193,9 @@ def read_excel(file: Path, layout: FileLayout) -> Source:
 
 def _open_workbook(file: Path, has_values: bool) -> Any:
     """Return a workbook with the stored values of its formulas, or with the formulas."""
-    try:
-        import openpyxl
-    except ModuleNotFoundError:
-        raise UserError(
-            f"dataset.path={str(file)!r} is an Excel workbook, which needs the package openpyxl: "
-            f"{write_install_command('excel')}."
-        ) from None
+    require_package("openpyxl", f"dataset.path={str(file)!r}, an Excel workbook,", "excel")
+    import openpyxl
+
     content = BytesIO(read_bytes(file))
     try:
         list(limit_sizes(ZipFile(content).infolist(), attrgetter("file_size"), file))
