@@ -8,10 +8,13 @@ when the first run starts, so invalid commands are rejected immediately.
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import gettempdir, mkdtemp
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -19,6 +22,32 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.stages.splitting import Splits
     from bakeoff.pipeline.tracking.run import MLflowTracker
     from bakeoff.pipeline.tracking.store import Store
+
+
+HOME = "~"
+HOME_VARIABLE = "HOME"
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def is_own(status: os.stat_result) -> bool:
+    """Return whether a file or a folder, which may be in a folder of several users, belongs to this user alone."""
+    return status.st_uid == os.geteuid() and not status.st_mode & OTHERS_WRITE
+
+
+def set_home() -> None:
+    """Give a process whose user has no home, as in a container, a folder of its own among the temporary files.
+
+    MLflow reads the home when it is imported, and bakeoff keeps a cache there.
+    """
+    if os.path.expanduser(HOME) != HOME:
+        return
+    home = Path(gettempdir(), f"bakeoff-{os.geteuid()}")
+    with suppress(FileExistsError):
+        home.mkdir(mode=stat.S_IRWXU)
+    os.environ[HOME_VARIABLE] = str(home) if is_own(home.lstat()) else mkdtemp(prefix="bakeoff-")
+
+
+set_home()
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from tempfile import mkdtemp
 import yaml
 
 from bakeoff.pipeline.model.pyfunc import MLMODEL_FILE
+from bakeoff.pipeline.tracking import is_own
 from bakeoff.pipeline.tracking.history import FINISHED
 from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors
 from bakeoff.pipeline.tracking.models import ModelPlace, add_run_model, save_model, write_record
@@ -108,6 +109,8 @@ def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
 def read_kept_run(folder: Path) -> KeptRun | None:
     """Return the values of a result, or None if there is none that is complete."""
     try:
+        if not is_own(folder.lstat()):
+            return None
         content = json.loads((folder / RUN_FILE).read_text())
         return KeptRun(content.pop("run_id"), content.pop("ended"), RunValues(**content))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):

@@ -12,6 +12,7 @@ import os
 import shlex
 import shutil
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -25,9 +26,10 @@ from urllib.parse import quote, unquote, urlsplit
 from urllib.request import url2pathname
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tables.output_file import replace_whole
+from bakeoff.pipeline.tables.output_file import PRIVATE_MODE, replace_whole
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.text.wording import show_in_line
+from bakeoff.pipeline.tracking import is_own
 from bakeoff.pipeline.tracking.mlflow_tables import (
     ADDRESS_COLUMNS,
     ARTIFACTS_FOLDER,
@@ -211,6 +213,13 @@ DEFAULT_CACHE = "~/.cache"
 RENEW_DEFAULT_EXPERIMENT = """
 UPDATE experiments SET artifact_location = :address, creation_time = :now, last_update_time = :now
 """
+READ_ITEMS = """
+SELECT experiment_id FROM experiments
+UNION ALL SELECT run_uuid FROM runs
+UNION ALL SELECT model_id FROM logged_models
+UNION ALL SELECT name FROM registered_models
+"""
+MAX_EMPTY_BYTES = 1 << 24
 LOCAL_SCHEMES = ("", "file", "models", "runs", "mlflow-artifacts")
 """Schemes of addresses of local folders or items in the store itself, none of which needs a host."""
 
@@ -302,10 +311,11 @@ def write_empty_store(draft: Path, folder: Path) -> None:
     draft, folder : Path
     """
     kept = find_cache() / f"mlflow-{find_mlflow_version()}.db"
-    with suppress(OSError, sqlite3.Error):
-        shutil.copyfile(kept, draft)
+    with suppress(OSError, sqlite3.Error, UserError):
+        draft.write_bytes(_read_own(kept))
+        require_store(draft)
         with closing(sqlite3.connect(draft)) as database, database:
-            if has_known_tables(database):
+            if has_known_tables(database) and database.execute(READ_ITEMS).fetchall() == [(0,)]:
                 address = (folder / ARTIFACTS_FOLDER / "0").as_uri()
                 database.execute(RENEW_DEFAULT_EXPERIMENT, {"address": address, "now": int(time.time() * 1000)})
                 return
@@ -313,8 +323,17 @@ def write_empty_store(draft: Path, folder: Path) -> None:
     create_tables(sqlite_uri(draft), folder)
     with suppress(OSError):  # the cache may be full, or that of another user
         kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.unlink(missing_ok=True)
         with replace_whole(kept) as temporary:
+            temporary.touch(PRIVATE_MODE)
             shutil.copyfile(draft, temporary)
+
+
+def _read_own(file: Path) -> bytes:
+    """Return the content of a regular file of this user, up to the size of an empty store; that of others is empty."""
+    with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
+        status = os.fstat(stream.fileno())
+        return stream.read(MAX_EMPTY_BYTES) if stat.S_ISREG(status.st_mode) and is_own(status) else b""
 
 
 def create_sqlite(path: Path) -> bool:
