@@ -40,17 +40,28 @@ def interrupts() -> JobOutcome:
 
 
 @pytest.mark.parametrize(
-    ("engine", "package", "extra"), [("ray", "ray", "ray"), ("submitit_slurm", "submitit", "slurm")]
+    ("word", "package", "extra"),
+    [
+        ("hydra/launcher=ray", "ray", "ray"),
+        ("hydra/launcher=submitit_local", "submitit", "slurm"),
+        ("hydra/launcher=submitit_slurm", "submitit", "slurm"),
+        ("hydra/sweeper=optuna", "optuna", "optuna"),
+        ("tracking.uri=postgresql://h/db", "psycopg", "postgres"),
+        ("dataset=file dataset.path=a.xlsx dataset.target=y", "openpyxl", "excel"),
+        ("dataset=file dataset.path=a.arff dataset.target=y", "arff", "arff"),
+        ("balance=smote", "imblearn", "imbalance"),
+    ],
 )
-def test_a_missing_engine_is_rejected_with_the_cure(
-    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch, engine: str, package: str, extra: str
+def test_a_missing_package_is_refused_with_the_cure_before_anything_is_written(
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch, word: str, package: str, extra: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    answer = bakeoff(*SWEEP, f"hydra/launcher={engine}")
+    for name in ("a.xlsx", "a.arff"):
+        (bakeoff.folder / name).write_text("a file")
+    answer = bakeoff("-m", "learner=knn,majority", "dataset=iris", *word.split())
     assert answer.status == 2
-    assert answer.err.startswith(f"refused: hydra/launcher={engine} needs")
-    assert answer.err.endswith(f"{write_install_command(extra)}.\n")
-    assert len(answer.err.splitlines()) == 1
+    assert write_install_command(extra) in answer.out + answer.err
+    assert sorted(path.name for path in bakeoff.folder.iterdir()) == ["a.arff", "a.xlsx"]
 
 
 @pytest.mark.extra("slurm")

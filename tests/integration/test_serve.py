@@ -20,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from command import Bakeoff, command_in
+from damage import draw_damaged
 from pyarrow import parquet
 from serving import Reply, ask, serving, wait_for_answer
 from warm_process import OUTPUT, Start
@@ -499,3 +500,18 @@ def test_the_command_says_what_it_serves_and_ends_at_once(folder: Path, start: S
     assert "fitted on 785 of 1,309 rows" in said
     assert ("anyone who can reach this machine" in said) == is_open
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("extension", "kind"),
+    [(".csv", "text/csv"), (".json", "application/json"), (".parquet", "application/vnd.apache.parquet")],
+)
+def test_a_damaged_body_is_answered_with_the_cause(model: Model, extension: str, kind: str) -> None:
+    statuses = set()
+    for body in draw_damaged(extension, 200):
+        try:
+            statuses.add(app.predict_body(model, body, kind, "application/json").status_code)
+        except answers.RequestError as error:
+            statuses.add(error.status)
+    assert statuses <= {200, 400, 422}
+    assert 400 in statuses

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from command import Bakeoff
+from damage import draw_damaged, write_formats
+from pyarrow import ipc
 from wheel_data import wheel_frame
 
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import read_table
-from bakeoff.pipeline.stages.dataset.files import read_files
+from bakeoff.pipeline.stages.dataset.files import read_file, read_files
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 
 
@@ -124,3 +129,36 @@ def test_new_rows_are_read_with_the_signs_that_were_recognised(bakeoff: Bakeoff)
         assert bakeoff("predict", "latest", f"{name}.csv", *signs).status == 0
         answers.append((bakeoff.folder / f"{name}.predictions.csv").read_text())
     assert answers[0] == answers[1]
+
+
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+@pytest.mark.parametrize("extension", write_formats())
+def test_a_damaged_file_is_read_or_refused(tmp_path: Path, extension: str) -> None:
+    file = tmp_path / f"table{extension}"
+    n_refused = 0
+    for content in draw_damaged(extension, 60):
+        file.write_bytes(content)
+        try:
+            read_table(str(file), "y")
+        except UserError:
+            n_refused += 1
+    assert n_refused > 10
+
+
+def test_texts_of_an_arrow_file_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "table.arrow"
+    ends = struct.pack("<4i", 0, 4, 8, 12)
+    table = pa.table({"y": pa.array(["long", "text", "here"] * 2)})
+    with ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    content = file.read_bytes()
+    assert content.count(ends) == 1
+    file.write_bytes(content.replace(ends, struct.pack("<4i", 0, 1 << 30, 8, 12)))
+    with pytest.raises(UserError, match="cannot be read as a table"):
+        read_file(file, FileLayout())
+
+
+def test_a_number_after_a_control_character_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("x,y\n" + "\x1f9.5,a\n1,b\n2,a\n3.5,b\n" * 5)
+    assert read_table(str(file), "y").X["x"].tolist()[:2] == [9.5, 1.0]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from bakeoff.pipeline.tracking import sqlite_file
+from bakeoff.pipeline.tracking import is_own, sqlite_file
 from bakeoff.pipeline.tracking.mlflow_tables import open_database
 from bakeoff.pipeline.tracking.sqlite_file import CACHE_VARIABLE, create_sqlite, find_cache
 
@@ -57,3 +59,83 @@ def test_a_store_is_created_without_a_cache(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "file").touch()
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file"))
     assert open_database(make_store(tmp_path / "store"))
+
+
+def list_content(path: Path) -> list[object]:
+    """Return the names of tables and triggers and all rows; MLflow creates constraints in an order that varies."""
+    rows = [line for line in dump(path) if line.startswith("INSERT")]
+    with closing(sqlite3.connect(path)) as database:
+        return [*rows, *database.execute("SELECT type, name FROM sqlite_master ORDER BY type, name")]
+
+
+def plant_run(kept: Path) -> None:
+    with closing(sqlite3.connect(kept)) as database, database:
+        database.execute("INSERT INTO runs (run_uuid, name, status) VALUES ('a', 'forged', 'FINISHED')")
+
+
+def plant_trigger(kept: Path) -> None:
+    with closing(sqlite3.connect(kept)) as database, database:
+        database.execute("CREATE TRIGGER later AFTER INSERT ON runs BEGIN UPDATE runs SET name = 'forged'; END")
+
+
+def plant_server(kept: Path) -> None:
+    with closing(sqlite3.connect(kept)) as database, database:
+        database.execute("UPDATE experiments SET artifact_location = 'http://forged'")
+
+
+def plant_endless_file(kept: Path) -> None:
+    kept.unlink()
+    kept.symlink_to("/dev/zero")
+
+
+def plant_pipe(kept: Path) -> None:
+    kept.unlink()
+    os.mkfifo(kept)
+
+
+def plant_link(kept: Path) -> None:
+    kept.symlink_to(kept.rename(kept.with_name("elsewhere")))
+
+
+def plant_name(kept: Path) -> None:
+    with closing(sqlite3.connect(kept)) as database, database:
+        database.execute("UPDATE experiments SET name = 'forged'")
+
+
+def let_others_write(kept: Path) -> None:
+    plant_name(kept)  # which nothing in the file shows
+    kept.chmod(0o666)
+
+
+def give_to_another_user(kept: Path) -> None:
+    plant_name(kept)
+    os.chown(kept, 65534, 65534)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        plant_run, plant_trigger, plant_server, plant_endless_file, plant_pipe, plant_link, let_others_write,
+        pytest.param(give_to_another_user, marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs root")),
+    ],
+)  # fmt: skip
+def test_what_others_put_into_the_cache_enters_no_store(
+    tmp_path: Path, cache: Path, plant: Callable[[Path], None]
+) -> None:
+    created = make_store(tmp_path / "created")
+    (kept,) = cache.iterdir()
+    plant(kept)
+    copied = make_store(tmp_path / "copied")
+    assert list_content(copied) == list_content(created)
+    assert kept.is_file()
+    assert not kept.is_symlink()
+    assert is_own(kept.lstat())
+
+
+def test_a_kept_store_is_copied_up_to_a_size(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_store(tmp_path / "created")
+    (kept,) = cache.iterdir()
+    with kept.open("ab") as file:
+        file.truncate(1 << 40)
+    monkeypatch.setattr(sqlite_file, "MAX_EMPTY_BYTES", 1 << 20)
+    assert make_store(tmp_path / "copied").stat().st_size < 1 << 21
