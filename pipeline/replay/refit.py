@@ -29,7 +29,7 @@ from bakeoff.pipeline.replay.request import FiguresRequest
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.sweep.work import Meter, ShowWork
-from bakeoff.pipeline.tables.output_file import FIGURE, replace_whole, require_apart_from_store
+from bakeoff.pipeline.tables.output_file import FIGURE, replace_file, require_apart_from_store
 from bakeoff.pipeline.text.wording import name_first
 from bakeoff.pipeline.tracking import names, run_content, sqlite_file, stored_config
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
@@ -230,7 +230,7 @@ def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run: S
             for path in [target / file.name for file in reversed(files)] if target else ():
                 FIGURE.require_own(path, path.with_suffix(".png"))
             for file in files:
-                with replace_whole(folder / file.name) as temporary:
+                with replace_file(folder / file.name) as temporary:
                     shutil.copyfile(file, temporary)
     except OSError as error:
         reason = error.strerror or error

@@ -14,7 +14,7 @@ from bakeoff.pipeline.serving.request import PredictRequest
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files, require_file
 from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
 from bakeoff.pipeline.stages.dataset.table import DROPPED, IDENTIFIER, LEFT_OUT
-from bakeoff.pipeline.tables.output_file import PREDICTIONS, describe_escaped_text, require_output, write_table
+from bakeoff.pipeline.tables.output_file import PREDICTIONS, describe_escapes, require_output, write_table
 from bakeoff.pipeline.tracking.loading import load_model
 from bakeoff.pipeline.tracking.store import list_store_paths
 
@@ -67,7 +67,7 @@ def predict_file(request: PredictRequest) -> FilePredictions:
         *model.notes,
         *leave_out_guesses(raw.notes),
         *answer.notes,
-        describe_escaped_text(table, target),
+        describe_escapes(table, target),
     ]
     # The predictions are written only at the end, so that an error does not change the file of an earlier command.
     write_table(table, target)

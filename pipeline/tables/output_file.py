@@ -81,15 +81,23 @@ def render_csv(table: Table) -> str:
     return text.getvalue()
 
 
-def describe_escapes(table: pd.DataFrame) -> str:
-    """Return a message about the text that `write_csv` escapes, or an empty string if there is none.
+def describe_escapes(table: pd.DataFrame, path: Path) -> str:
+    """Return a message about the text that `write_table` escapes, or an empty string if there is none.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (m, k)
+    path : Path
 
     Examples
     --------
     >>> import pandas as pd
-    >>> describe_escapes(pd.DataFrame({"id": ["=1", "b", "@c"], "x": [-1, 2, 3]})).partition(";")[0]
-    'formulas in 2 cells of id'
+    >>> table = pd.DataFrame({"id": ["=1", "b", "@c"], "x": [-1, 2, 3]})
+    >>> describe_escapes(table, Path("a.csv")).partition(";")[0], describe_escapes(table, Path("a.jsonl"))
+    ('formulas in 2 cells of id', '')
     """
+    if path.suffix.lower() not in ESCAPED_FORMATS:
+        return ""
     names = [name for name in map(str, table.columns) if escape_text(name) != name]
     counts = [_count_escapes(table.iloc[:, position]) for position in range(table.shape[1])]
     columns = [str(name) for name, count in zip(table.columns, counts, strict=True) if count]
@@ -480,19 +488,8 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
         write(table, temporary)
 
 
-def describe_escaped_text(table: pd.DataFrame, path: Path) -> str:
-    """Return a message about the text that `write_table` marks as text, or an empty string if no marks are needed.
-
-    Parameters
-    ----------
-    table : DataFrame of shape (m, k)
-    path : Path
-    """
-    return describe_escapes(table) if path.suffix.lower() in ESCAPED_FORMATS else ""
-
-
 @contextmanager
-def replace_whole(path: Path) -> Iterator[Path]:
+def replace_file(path: Path) -> Iterator[Path]:
     """Yield the path of a temporary file that replaces another file if the block succeeds.
 
     If the block fails, for example because the disk is full, the temporary file is deleted and an earlier file remains
@@ -505,44 +502,23 @@ def replace_whole(path: Path) -> Iterator[Path]:
 
     Raises
     ------
-    OSError
+    UserError
         The file cannot be written.
     """
-    target = path.absolute()
     # In the same folder, because a file cannot be moved atomically between file systems; the extension is kept.
-    stem = target.stem.encode()[:MAX_STEM_BYTES].decode(errors="ignore")
-    temporary = target.with_name(f".{stem}-{secrets.token_hex(4)}{target.suffix}")
+    stem = path.stem.encode()[:MAX_STEM_BYTES].decode(errors="ignore")
+    temporary = path.with_name(f".{stem}-{secrets.token_hex(4)}{path.suffix}")
     try:
         yield temporary
-        with suppress(FileNotFoundError):
-            if not target.is_symlink():
-                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def replace_file(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file that replaces another file if the block succeeds.
-
-    Parameters
-    ----------
-    path : Path
-        The file to replace, as for `replace_whole`.
-
-    Raises
-    ------
-    UserError
-        The file cannot be written; an earlier file remains unchanged.
-    """
-    try:
-        with replace_whole(path) as temporary:
-            yield temporary
+        if path.exists() and not path.is_symlink():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        os.replace(temporary, path)
     except (OSError, ValueError) as error:
         # The reason of an OSError contains the name of the temporary file, which means nothing to the user.
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise UserError(f"output={str(path)!r} cannot be written: {reason}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

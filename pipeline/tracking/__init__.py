@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.store import Store
 
 
-HOME = "~"
-HOME_VARIABLE = "HOME"
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -39,12 +37,12 @@ def set_home() -> None:
 
     MLflow reads the home when it is imported, and bakeoff keeps a cache there.
     """
-    if os.path.expanduser(HOME) != HOME:
+    if os.path.expanduser("~") != "~":
         return
     home = Path(gettempdir(), f"bakeoff-{os.geteuid()}")
     with suppress(FileExistsError):
         home.mkdir(mode=stat.S_IRWXU)
-    os.environ[HOME_VARIABLE] = str(home) if is_own(home.lstat()) else mkdtemp(prefix="bakeoff-")
+    os.environ["HOME"] = str(home) if is_own(home.lstat()) else mkdtemp(prefix="bakeoff-")
 
 
 set_home()

@@ -26,7 +26,7 @@ from urllib.parse import quote, unquote, urlsplit
 from urllib.request import url2pathname
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tables.output_file import PRIVATE_MODE, replace_whole
+from bakeoff.pipeline.tables.output_file import PRIVATE_MODE, replace_file
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.text.wording import show_in_line
 from bakeoff.pipeline.tracking import is_own
@@ -321,10 +321,10 @@ def write_empty_store(draft: Path, folder: Path) -> None:
                 return
     draft.unlink(missing_ok=True)
     create_tables(sqlite_uri(draft), folder)
-    with suppress(OSError):  # the cache may be full, or that of another user
+    with suppress(OSError, UserError):  # the cache may be full, or that of another user
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.unlink(missing_ok=True)
-        with replace_whole(kept) as temporary:
+        with replace_file(kept) as temporary:
             temporary.touch(PRIVATE_MODE)
             shutil.copyfile(draft, temporary)
 
