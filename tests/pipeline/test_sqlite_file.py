@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bakeoff.pipeline.tracking import is_own, sqlite_file
-from bakeoff.pipeline.tracking.mlflow_tables import open_database
-from bakeoff.pipeline.tracking.sqlite_file import CACHE_VARIABLE, create_sqlite, find_cache
+from bakeoff.pipeline.tracking.mlflow_tables import create_tables, open_database
+from bakeoff.pipeline.tracking.sqlite_file import CACHE_VARIABLE, create_sqlite, find_cache, sqlite_path, sqlite_uri
 
 
 def make_store(folder: Path) -> Path:
@@ -59,6 +59,14 @@ def test_a_store_is_created_without_a_cache(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "file").touch()
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file"))
     assert open_database(make_store(tmp_path / "store"))
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Return an empty store that MLflow has created."""
+    folder = tmp_path_factory.mktemp("empty")
+    create_tables(sqlite_uri(folder / "mlflow.db"), folder)
+    return (folder / "mlflow.db").read_bytes()
 
 
 def list_content(path: Path) -> list[object]:
@@ -120,8 +128,9 @@ def give_to_another_user(kept: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_others_put_into_the_cache_enters_no_store(
-    tmp_path: Path, cache: Path, plant: Callable[[Path], None]
+    tmp_path: Path, cache: Path, empty: bytes, plant: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sqlite_file, "create_tables", lambda uri, folder: sqlite_path(uri).write_bytes(empty))
     created = make_store(tmp_path / "created")
     (kept,) = cache.iterdir()
     plant(kept)
@@ -132,7 +141,10 @@ def test_what_others_put_into_the_cache_enters_no_store(
     assert is_own(kept.lstat())
 
 
-def test_a_kept_store_is_copied_up_to_a_size(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kept_store_is_copied_up_to_a_size(
+    tmp_path: Path, cache: Path, empty: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_file, "create_tables", lambda uri, folder: sqlite_path(uri).write_bytes(empty))
     make_store(tmp_path / "created")
     (kept,) = cache.iterdir()
     with kept.open("ab") as file:
