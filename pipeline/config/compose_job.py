@@ -44,7 +44,7 @@ from bakeoff.pipeline.config.words import (
     reject_unread_space,
 )
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tables.output_file import write_private
+from bakeoff.pipeline.tables.output_file import require_output_folder, write_private
 from bakeoff.pipeline.text.secrets import REFERENCE, expand_references, find_secrets, hide_secrets
 
 
@@ -159,6 +159,7 @@ def run_folder(run: ComposedRun) -> Iterator[None]:
         configure_log(own.job_logging, own.verbose)
         for name, content in files.items() if own.output_subdir is not None else ():
             file = folder / own.output_subdir / name
+            require_output_folder(file.parent, "hydra.run.dir")
             file.parent.mkdir(parents=True, exist_ok=True)
             write_private(file, OmegaConf.to_yaml(content))
     except OSError as error:

@@ -239,6 +239,7 @@ REPORT_FORMATS: Mapping[str, str] = {
     ".tex": "latex",
     ".html": "html",
 }
+PAGES: Mapping[str, str] = {".html": "page", ".htm": "page"}
 EXTENSIONS = {form: extension for extension, form in REPORT_FORMATS.items()}
 PAGE = (
     '<!DOCTYPE html>\n<html lang="en">\n<head>\n(?:<meta [^>]*>\n)*<meta name="generator" content="bakeoff">\n<title>'
@@ -328,13 +329,13 @@ CALCULATION = OutputKind(
     rf"(?:# |% |{PAGE})?[^\n]+ by hand(?:\n|</title>)",
 )
 INSPECTION = OutputKind(
-    {".html": "page", ".htm": "page", ".yaml": "yaml", ".yml": "yaml"},
+    {**PAGES, ".yaml": "yaml", ".yml": "yaml"},
     rf"{PAGE}[^\n]*: columns</title>|# \d+ rows of [^\n]*\ndefaults:\n  - file\n",
 )
-EXPLANATION = OutputKind({".html": "page", ".htm": "page"}, rf"{PAGE}[^\n]*: explanation</title>")
+EXPLANATION = OutputKind(PAGES, rf"{PAGE}[^\n]*: explanation</title>")
 PREDICTIONS = OutputKind(
     WRITERS,
-    r'(?:[^\n]*[,\t])?"?prediction"?(?:[,\t]"?probability_[^\n]*)?\n|'
+    r'(?=[^\n]*\n)(?:[^\n]*[,\t])?"?prediction"?(?:[,\t]"?probability_[^\n]*)?\n|'
     r'\{[^\n]*"prediction": |(?:PAR1|ARROW1).*"field_name": "prediction"',
 )
 SCHEMA = OutputKind({".json": "json"}, r'\{\s*"\$schema": [^\n]*\s*"title": "bakeoff: ')

@@ -391,3 +391,16 @@ def test_a_sweep_writes_into_no_link_of_its_folder(made: Made, tmp_path: Path) -
     assert letter.read_text() == "a letter"
     assert "learner=majority" in (folder / "multirun.yaml").read_text()
     shutil.rmtree(folder)
+
+
+def test_a_run_writes_into_no_link_of_its_folder(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("a letter")
+    folder = made.folder / "written"
+    folder.mkdir()
+    (folder / ".hydra").symlink_to(tmp_path)
+    with command_in(made.folder) as bakeoff:
+        answer = bakeoff("dataset=iris", "learner=majority", "hydra.run.dir=written")
+    assert answer.status == 2
+    assert ".hydra' is a file or a link, and links are not followed" in answer.err
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["a letter"]
+    shutil.rmtree(folder)

@@ -14,8 +14,16 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.files import read_file
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.tables.output_file import (
+    CALCULATION,
+    CAPSULE,
+    COMPARISON,
+    DIFFERENCE,
     ESCAPED_FORMATS,
+    EXPLANATION,
+    FIGURE,
+    INSPECTION,
     PREDICTIONS,
+    SCHEMA,
     WRITERS,
     fill_folder,
     replace_file,
@@ -133,3 +141,12 @@ def test_a_folder_is_filled_whole_or_stays_as_it_was(tmp_path: Path, is_new: boo
     with fill_folder(folder, "output") as temporary:
         (temporary / "whole.txt").touch()
     assert [path.name for path in folder.iterdir()] == ["whole.txt"]
+
+
+@pytest.mark.parametrize("line", [b"x,prediction,probability_", b"<meta >\n", b" by hand", b"Which of ", b'{"a": '])
+def test_a_long_file_of_others_is_examined_once(tmp_path: Path, line: bytes) -> None:
+    file = tmp_path / "long.csv"
+    file.write_bytes(line * 100_000)  # a search that starts again at each line would take hours
+    for kind in (COMPARISON, DIFFERENCE, CALCULATION, INSPECTION, EXPLANATION, PREDICTIONS, SCHEMA, CAPSULE, FIGURE):
+        with pytest.raises(UserError, match="has not written"):
+            kind.require_own(file)
