@@ -303,14 +303,11 @@ class OutputKind:
 
     def _has_written(self, path: Path) -> bool:
         """Whether a file is empty, or is of this kind by its beginning and its end."""
-        try:
-            with path.open("rb") as file:
-                sample = file.read(SAMPLE_BYTES)
-                file.seek(-len(sample), os.SEEK_END)
-                sample += file.read()
-        except OSError:
-            return False
-        return not sample or re.match(self.mark.encode(), sample, re.DOTALL) is not None
+        with suppress(OSError), path.open("rb") as file:
+            sample = file.read(SAMPLE_BYTES)
+            file.seek(-len(sample), os.SEEK_END)
+            return not sample or re.match(self.mark.encode(), sample + file.read(), re.DOTALL) is not None
+        return False
 
 
 COMPARISON = OutputKind(
@@ -516,7 +513,7 @@ def replace_file(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     except (OSError, ValueError) as error:
         # The reason of an OSError contains the name of the temporary file, which means nothing to the user.
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        reason = getattr(error, "strerror", None) or error
         raise UserError(f"output={str(path)!r} cannot be written: {reason}") from error
     finally:
         temporary.unlink(missing_ok=True)
