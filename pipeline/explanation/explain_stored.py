@@ -38,6 +38,8 @@ def explain_stored(
     UserError
         The model or the column does not exist, the dataset has changed, or the page cannot be written.
     """
+    require_page = partial(require_output, kind=EXPLANATION, store=list_store_paths(request.tracking__uri))
+    page = None if request.output in (None, NO_PAGE) else require_page(request.output)
     store, run = load_run(request)
     # Invalid requests are refused before the folds are fitted, which may take long.
     require_columns(request.columns, [str(name) for name in run.experiment.dataset.X.columns])
@@ -46,11 +48,9 @@ def explain_stored(
         model = loading.load_model(request)
         for note in model.notes:
             announce(f"explain: {note}")
-    file_stem = run.stored.run_id[:SHOWN_LETTERS] if model is None else model.name.replace(", version ", "-")
-    page = None
-    if request.output != NO_PAGE:
-        named = request.output or Path(f"{name_file(file_stem)}.explanation.html")
-        page = require_output(named, EXPLANATION, store=list_store_paths(request.tracking__uri))
+    if request.output is None:
+        file_stem = run.stored.run_id[:SHOWN_LETTERS] if model is None else model.name.replace(", version ", "-")
+        page = require_page(f"{name_file(file_stem)}.explanation.html")
     announce(f"fitting run {run.stored.run_id} ({run.stored.name}) again")
     subject = _make_subject(run, model, show_work)
     explanation = explain_model(subject, request.columns)

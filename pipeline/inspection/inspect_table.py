@@ -5,6 +5,7 @@ Columns that a run omits are included.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.inspection.dataset_file import write_dataset_file
 from bakeoff.pipeline.inspection.profile import ColumnProfile, TableProfile, count_cells, measure_association
 from bakeoff.pipeline.inspection.report import render_page
-from bakeoff.pipeline.inspection.request import NO_PAGE, PAGE, YAML, InspectRequest
+from bakeoff.pipeline.inspection.request import NO_PAGE, PAGE, InspectRequest
 from bakeoff.pipeline.stages.dataset import Column, Dataset, convert, files, kinds, loaders, numerals
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
@@ -57,13 +58,15 @@ def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None, s
     overrides = _write_overrides(request)
     words.check_overrides(overrides)
     composed = compose_job.compose_parts(add_trust_of_environment(overrides), ["dataset", "trust"])
+    inputs = files.list_dataset_files(composed["dataset"])
+    require_page = partial(require_output, kind=INSPECTION, inputs=inputs, store=list_store_paths(None))
+    path = None if request.output in (None, NO_PAGE) else require_page(request.output)
     profile = _inspect_node(composed["dataset"], composed["trust"])
     text = render_page(profile) if request.form == PAGE else write_dataset_file(profile, composed["dataset"])
-    if request.output == NO_PAGE or (request.output is None and request.form == YAML):
-        return profile, None, text
-    named = request.output or Path(f"{name_file(profile.name)}.inspection.html")
-    path = require_output(named, INSPECTION, files.list_dataset_files(composed["dataset"]), list_store_paths(None))
-    write_whole(path, text)
+    if request.output is None and request.form == PAGE:
+        path = require_page(f"{name_file(profile.name)}.inspection.html")
+    if path is not None:
+        write_whole(path, text)
     return profile, path, text
 
 

@@ -46,7 +46,6 @@ def interrupts() -> JobOutcome:
         ("hydra/launcher=submitit_local", "submitit", "slurm"),
         ("hydra/launcher=submitit_slurm", "submitit", "slurm"),
         ("hydra/sweeper=optuna", "optuna", "optuna"),
-        ("tracking.uri=postgresql://h/db", "psycopg", "postgres"),
         ("dataset=file dataset.path=a.xlsx dataset.target=y", "openpyxl", "excel"),
         ("dataset=file dataset.path=a.arff dataset.target=y", "arff", "arff"),
         ("balance=smote", "imblearn", "imbalance"),
