@@ -14,6 +14,8 @@ import pytest
 from command import Bakeoff, command_in, enter
 from scipy import stats
 
+from bakeoff.pipeline.tables.output_file import EXTENSIONS
+
 FOLDS = ("dataset=wine", "evaluation=kfold", "tracking.models=false")
 SCALED = ("preprocessing=standardize", "learner.n_neighbors=9", "learner.leaf_size=20")
 
@@ -95,9 +97,10 @@ def test_rows_are_counted_as_mcnemar_counts_them(changed: Bakeoff) -> None:
 @pytest.mark.parametrize("to", ["csv", "markdown", "latex", "html"])
 def test_all_formats_have_the_changes(changed: Bakeoff, to: str, tmp_path: Path) -> None:
     a, b = list_ids(changed)
-    answer = changed("diff", a, b, f"to={to}", f"output={tmp_path / 'report'}")
+    report = tmp_path / f"report{EXTENSIONS[to]}"
+    answer = changed("diff", a, b, f"to={to}", f"output={report}")
     assert (answer.status, answer.out) == (0, "")
-    text = (tmp_path / "report").read_text()
+    text = report.read_text()
     assert "preprocessing" in text
     assert "standardize" in text
     if to == "csv":
