@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from command import Bakeoff, command_in, enter
 
+from bakeoff.pipeline.tables.output_file import EXTENSIONS
+
 JOBS = ("learner=knn,majority", "dataset=iris,wine", "evaluation=kfold", "tracking.models=false")
 TABLES = ("runs", "params", "tags", "metrics", "latest_metrics", "inputs")
 
@@ -111,7 +113,7 @@ def test_each_format_is_written_into_a_file_or_to_standard_output(
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)  # it would set the width of what is printed, and not of a file
     for to in ("terminal", "csv", "json", "markdown", "latex"):
-        file = tmp_path / f"report.{to}"
+        file = tmp_path / f"report{EXTENSIONS[to]}"
         words = ("compare", "filter=params.dataset = 'iris'", f"to={to}", "keep=false")
         printed = compared(*words).out
         answer = compared(*words, f"output={file}")
