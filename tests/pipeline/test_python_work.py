@@ -34,7 +34,7 @@ def test_a_result_has_steps_with_numbers_and_a_page_for_notebooks() -> None:
     assert updated.sentence
     assert updated.formula
     assert set(updated.values) == {"b", "margin"}
-    assert repr(result) == f"<WorkResult perceptron on frame: {len(result.steps)} steps, the answer is in>"
+    assert repr(result) == f"<WorkResult perceptron on frame by hand: {len(result.steps)} steps, the answer is in>"
     shown = result._repr_html_()
     assert shown.startswith("<iframe ")
     source = shown.partition('srcdoc="')[2].removesuffix('"></iframe>')
