@@ -43,6 +43,7 @@ from bakeoff.pipeline.config.options import (
 )
 from bakeoff.pipeline.config.trust import leave_out_current_folder, require_allowed_files, require_own_classes
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.text.wording import cut_text
 
 JOB_NAME = "bakeoff"
 ROOT_NAME = "config"
@@ -344,6 +345,8 @@ SENTENCES = {
     r" (Config search path|See http|full_key:).*|\.$": "",
 }
 """Patterns of messages of Hydra and OmegaConf -> what is said instead; the last removes what is left out."""
+MAX_REASON_LETTERS = 1000
+"""The time to search a message for these patterns grows with more than its length."""
 DATASET_PREFIX = "dataset/"
 TARGET = "target"
 
@@ -377,7 +380,7 @@ def explain_error(error: Exception) -> UserError:
         *_, place = (frame.f_locals for frame, _ in walk_tb(error.__traceback__) if "root" in frame.f_locals)
         file = f"{place['root'].node.get_config_path()}{SUFFIX}"
         return UserError(f"{file}: its defaults lead back to this file; remove that entry from its list `defaults`.")
-    reason = " ".join(str(cause).split())
+    reason = cut_text(" ".join(str(cause).split()), MAX_REASON_LETTERS)
     for theirs, ours in SENTENCES.items():
         reason = re.sub(theirs, ours, reason)
     if isinstance(error, OverrideParseException):

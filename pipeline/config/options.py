@@ -32,7 +32,7 @@ OWN_GROUPS = ("metric", "figure")
 ALL_GROUPS = frozenset((*GROUPS, *OWN_GROUPS))
 ROOT_FILE = "config.yaml"
 SUFFIX = ".yaml"
-INCLUDED = re.compile(r"^ *- *(.+)@_here_", re.MULTILINE)
+INCLUDED = re.compile(r"^ *+- *+(.+)@_here_", re.MULTILINE)
 """An entry of ``defaults`` whose keys Hydra adds to those of the file."""
 COMMENT = re.compile(r"^(\w+):.*?\s# (.*)$", re.MULTILINE)
 """A key of a file, and the comment on it."""

@@ -17,7 +17,7 @@ from bakeoff.pipeline.text import secrets, wording
 SWEEP_KEYS = ("search", "resume", "workers", "timeout", "budget", "on_error", "on_invalid", "dry_run", "max_jobs")
 """Keys that determine how jobs are generated and run together; they are not part of any job."""
 SWEEP_WORD = "hydra.mode=MULTIRUN"
-DURATION = re.compile(r"(\d*\.?\d+(?:e[+-]?\d+)?)\s*([smh]?)", re.IGNORECASE)
+DURATION = re.compile(r"((?:\d*\.)?\d+(?:e[+-]?\d+)?)\s*([smh]?)", re.IGNORECASE)
 UNITS = {"s": ("seconds", 1.0), "m": ("minutes", 60.0), "h": ("hours", 3600.0)}
 """The letter of a unit -> its name and its length in seconds."""
 MAX_SECONDS = 1e9

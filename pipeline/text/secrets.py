@@ -34,10 +34,14 @@ REFERENCE = re.compile(r"\$\\?\{oc\.env\\?:([^{},\s\\]+)\\?\}")
 PLAIN_REFERENCE = "$REFERENCE"
 SHORT_REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
 """A reference to an environment variable in an address."""
-ADDRESS = re.compile(r"([A-Za-z][\w+.-]*)\\?://[^\s'\"]*")
-"""An address in a text; in the words of a sweep, a backslash precedes a colon."""
-USER_PART = re.compile(r"(://)(?:([^\s'\"/@:\\]*)(\\?:))?([^\s'\"@]*(?:@[^\s'\"@/,:?]*(?=@))*)@")
-"""The part between ``://`` and the host: a user, a colon and a password, or a single word."""
+ADDRESS = re.compile(r"(?<![\w+.-])(?:(?![A-Za-z])[\w+.-])*+([A-Za-z][\w+.-]*+)\\?://[^\s'\"]*+")
+"""An address in a text; in the words of a sweep, a backslash precedes a colon.
+
+The search begins only where a word begins, and never returns to letters that were read.
+"""
+USER_PART = re.compile(r"://(?:[^\s'\"/@:\\]*+(\\?:))?([^\s'\"@]*+(?:@[^\s'\"@/,:?]*+(?=@))*+)(@?)")
+"""The part between ``://`` and the host: a user, a colon and a password, or a single word; or all letters up to the end
+of an address without a user."""
 OPTION = re.compile(r"([?&;])([\w.-]+)=([^&;\s'\",\])}]*)")
 """An option of an address."""
 
@@ -239,9 +243,9 @@ def _iterate_secrets(text: str) -> Iterator[str]:
         found = address.group()
         is_web = address.group(1).lower().startswith("http")
         for user_part in USER_PART.finditer(found):
-            _, _, colon, secret = user_part.groups()
+            colon, secret, end = user_part.groups()
             # For a database, a single word is the user; on the web, it is a token.
-            if _is_literal(secret) and (colon or is_web):
+            if end and _is_literal(secret) and (colon or is_web):
                 yield f"{colon or '://'}{secret}@"
         for option in OPTION.finditer(found):
             _, name, value = option.groups()

@@ -232,11 +232,11 @@ def _round(value: float, digits: int) -> str:
 
 MAX_NAMES = 5
 OPENING = "${"
-INTERPOLATION = re.compile(r"(\\*)\$\{")
+INTERPOLATION = re.compile(r"(?<!\\)(\\*+)\$\{")
 """The beginning of an interpolation, with any backslashes before it, which would escape it."""
 MISSING_VALUE = "???"
 """OmegaConf's marker for a mandatory value."""
-QUOTE = re.compile(r"(\\*)('|\Z)")
+QUOTE = re.compile(r"(?<!\\)(\\*+)('|\Z)")
 """A quotation mark or the end, with any backslashes before it, which Hydra would interpret as escapes."""
 
 

@@ -17,13 +17,13 @@ from bakeoff.pipeline.errors import require_package
 from bakeoff.pipeline.stages.dataset import content, keys, source
 
 QUOTED = r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*\""""
-VALUE = rf"""(?: {QUOTED} | [^\s,{{}}'"]+ | )"""
+VALUE = rf"""(?: {QUOTED} | [^\s,{{}}'"]++ | )"""
 DECLARATION = re.compile(
     rf"""@attribute \s+
-    ({QUOTED} | [^\s{{'"]+) \s*                       # the name
-    (\{{ \s* {VALUE} (?: \s*,\s* {VALUE} )* \s* \}}   # the values,
-    | date \b [^%]* | [a-z]+)                        # or the name of the type, and the format of a date
-    \s* (?: %.* )?                                   # a comment""",
+    ({QUOTED} | [^\s{{'"]++) \s*                          # the name
+    (\{{ \s*+ {VALUE} (?: \s*+,\s*+ {VALUE} )*+ \s*+ \}}  # the values,
+    | date \b [^%]* | [a-z]+)                           # or the name of the type, and the format of a date
+    \s* (?: %.* )?                                      # a comment""",
     re.IGNORECASE | re.VERBOSE,
 )
 """liac-arff takes exponential time on values without a closing brace, so they are never passed to it."""

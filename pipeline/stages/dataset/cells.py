@@ -19,7 +19,7 @@ from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER, unify_colu
 from bakeoff.pipeline.stages.dataset.spelling import MissingRule, choose_spelling, make_missing_rule, spell_cell
 
 LEADING_ZERO = r"^\s*[+-]?0[0-9]"
-NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
+NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
 """The spelling of a number in text, with a decimal point; other signs are replaced when a file is read."""
 SHORT_FLOATS = ("float32", "float16")
 TEXT_TYPE = pa.large_string()

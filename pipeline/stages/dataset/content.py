@@ -29,7 +29,7 @@ OTHER_FORMATS = {
     rb"%PDF": "is a PDF file",
     rb"version https://git-lfs": "is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`",
     rb"(?i)\s*<(!doctype html|html)": "is a web page, not a table; download the file itself",
-    rb'\s*\[?\s*\{\s*"': "is JSON; its name must end in .jsonl",
+    rb'\s*+\[?\s*+\{\s*+"': "is JSON; its name must end in .jsonl",
     rb"(?i)(\s*%[^\n]*\n)*\s*@relation\b": "is ARFF; its name must end in .arff",
 }
 """The first bytes of files that often have the extension of a text file -> the cure."""

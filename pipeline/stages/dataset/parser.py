@@ -96,7 +96,7 @@ class Text:
         is_spaced = self.layout.separator == WHITESPACE
         if is_spaced:
             # Spaces after a separator are skipped, so that several spaces separate two cells; those at the end must go.
-            text = re.sub(r"[ \t]+(?=\r?$)", "", text, flags=re.MULTILINE).replace("\t", " ")
+            text = re.sub(r"(?<![ \t])[ \t]++(?=\r?$)", "", text, flags=re.MULTILINE).replace("\t", " ")
         reader = csv.reader(
             StringIO(text, newline=""),
             delimiter=self.layout.character,

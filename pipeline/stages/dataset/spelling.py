@@ -100,7 +100,7 @@ def format_list_key(key: str, names: Iterable[str]) -> str:
     return f"dataset.{key}=[{','.join(name if plain else quote_text(name) for name, plain in is_plain.items())}]"
 
 
-PLAIN_UNIT = re.compile(r"([\w$%/.+*-]|[^\x00-\x7f])+")
+PLAIN_UNIT = re.compile(r"(?:[\w$%/.+*-]|[^\x00-\x7f])++")
 
 
 def format_mapping_key(key: str, values: Mapping[str, str]) -> str:

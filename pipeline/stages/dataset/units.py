@@ -18,9 +18,10 @@ NUMBER = rf"(?:(?:{GROUPS}|0|[1-9]\d*)(?:[.,]\d+)?|[.,]\d+)(?:[eE][+-]?\d+)?"
 """A number with any signs; one with leading zeros is a code."""
 CURRENCY = r"$¢£¤¥฿₠-₿"
 LETTER = rf"[^\W\d_]|[{CURRENCY}%‰°]"
-BEHIND = rf"""(?:{LETTER}|['"′″])(?:(?:{LETTER}|[²³./^·* -]){{0,18}}(?:{LETTER}|[²³.23]))?"""
+BEHIND = rf"""(?:{LETTER}|['"′″])(?:(?:{LETTER}|[./^·* -]){{0,18}}(?:{LETTER}|[²³.23]))?"""
 QUANTITY = re.compile(
-    rf"\s*(?P<open>\(?)\s*[+-]?\s*(?P<front>[{CURRENCY}]?)\s*[+-]?\s*(?:{NUMBER})\s*(?P<behind>(?:{BEHIND})?)\s*\)?\s*"
+    rf"\s*+(?P<open>\(?)\s*+[+-]?\s*+(?P<front>[{CURRENCY}]?)\s*+[+-]?\s*+(?:{NUMBER})"
+    rf"\s*+(?P<behind>(?:{BEHIND})?)\s*+\)?\s*+"
 )
 """A number with a currency sign in front, with a sign or words behind it, or without a unit."""
 MIN_SHARE = 0.9
