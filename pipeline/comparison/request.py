@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bakeoff.pipeline.config.requests import ExperimentRequest
+from bakeoff.pipeline.config.requests import ExperimentRequest, TrustRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tables.output_file import COMPARISON, DIFFERENCE, REPORT_FORMATS
 from bakeoff.pipeline.text.wording import expand_home, join_words
@@ -137,7 +137,7 @@ class SelectionRequest(ExperimentRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareRequest(SelectionRequest):
+class CompareRequest(SelectionRequest, TrustRequest):
     """A comparison, and where its report goes.
 
     Attributes
@@ -158,8 +158,6 @@ class CompareRequest(SelectionRequest):
         Whether to store the comparison as a run; by default true.
     fail_if : str
         worse, to exit with code 1 if a configuration is significantly worse than the base; by default never.
-    trust : tuple of str
-        Packages of yours whose code the jobs after -m may call; a comparison of stored runs calls none.
     """
 
     metric: str = ""
@@ -168,7 +166,6 @@ class CompareRequest(SelectionRequest):
     output: Path | None = None
     keep: bool = True
     fail_if: str = "never"
-    trust: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -221,7 +218,7 @@ def require_choice(key: str, given: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportRequest(ExperimentRequest):
+class ReportRequest(ExperimentRequest, TrustRequest):
     """A request for a report on the changes between configurations.
 
     Attributes
@@ -237,8 +234,6 @@ class ReportRequest(ExperimentRequest):
         that changed.
     keep : bool
         Whether to store the report as a run; by default true.
-    trust : tuple of str
-        Packages of yours whose code may be called.
     """
 
     dataset: str = ""
@@ -246,7 +241,6 @@ class ReportRequest(ExperimentRequest):
     to: str | None = None
     output: Path | None = None
     keep: bool = True
-    trust: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.to is not None:

@@ -88,7 +88,20 @@ class ExperimentRequest(StoreRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunRequest(ExperimentRequest):
+class TrustRequest:
+    """A request that may run code of the user.
+
+    Attributes
+    ----------
+    trust : tuple of str
+        Packages whose code may run, besides those that the variable BAKEOFF_TRUST names.
+    """
+
+    trust: tuple[str, ...] = field(default_factory=read_trust)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest(ExperimentRequest, TrustRequest):
     """A request about a stored run or its model.
 
     Attributes
@@ -98,13 +111,10 @@ class RunRequest(ExperimentRequest):
         titanic@champion or titanic/3.
     dataset : str
         Restricts latest and best to the runs on a dataset.
-    trust : tuple of str
-        Packages of yours whose code may be called.
     """
 
     run: str = field(metadata={"word": "RUN"})
     dataset: str = ""
-    trust: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bakeoff.pipeline.comparison.request import SelectionRequest
+from bakeoff.pipeline.config.requests import TrustRequest
 from bakeoff.pipeline.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaperRequest(SelectionRequest):
+class PaperRequest(SelectionRequest, TrustRequest):
     """A study to write as a capsule.
 
     Attributes
@@ -23,8 +24,6 @@ class PaperRequest(SelectionRequest):
         Whether tables show scores from 0 to 1 in percent; by default false.
     std : bool
         Whether tables show standard deviations; by default true.
-    trust : tuple of str
-        Packages of yours whose code the jobs call; the capsule contains their code.
     """
 
     output: Path = Path("study.capsule.zip")
@@ -32,11 +31,10 @@ class PaperRequest(SelectionRequest):
     decimals: int | None = None
     percent: bool = False
     std: bool = True
-    trust: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyRequest:
+class VerifyRequest(TrustRequest):
     """A capsule to verify.
 
     Attributes
@@ -45,8 +43,6 @@ class VerifyRequest:
         A zip file written by bakeoff paper.
     data : Path or None
         The folder with the files of the datasets, if the capsule does not contain them.
-    trust : tuple of str
-        Packages whose code in the capsule may run.
     n : int or None
         The number of jobs to run, drawn at random; by default all.
     seed : int or None
@@ -59,7 +55,6 @@ class VerifyRequest:
 
     capsule: Path = field(metadata={"word": "CAPSULE"})
     data: Path | None = None
-    trust: tuple[str, ...] = ()
     n: int | None = None
     seed: int | None = None
     tolerance: float = 0.0

@@ -15,6 +15,7 @@ from typing import Any
 
 import bakeoff
 from bakeoff.pipeline.config.options import CONF, GROUPS, OWN_GROUPS, SUFFIX, find_own_folder, load_option_file
+from bakeoff.pipeline.config.requests import TrustRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import fill_folder
 from bakeoff.pipeline.text.wording import expand_home
@@ -24,19 +25,16 @@ PART_GROUPS = tuple(group for group in (*GROUPS, *OWN_GROUPS) if group not in ("
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckRequest:
+class CheckRequest(TrustRequest):
     """Files of user-defined parts.
 
     Attributes
     ----------
     files : tuple of str
         Files such as conf/learner/NAME.yaml; a folder stands for the option files in it.
-    trust : tuple of str
-        User-defined packages whose code may be called.
     """
 
     files: tuple[str, ...] = field(metadata={"word": "FILE"})
-    trust: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from bakeoff.pipeline.comparison.difference import explain_difference
 from bakeoff.pipeline.comparison.findings import Findings
 from bakeoff.pipeline.comparison.request import AblateRequest, DiffRequest, ReportRequest, require_choice
 from bakeoff.pipeline.config.engine import ConfigSource
+from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.call import find_source, own_process_state, read_words, show_html, write_command
 from bakeoff.pipeline.python.run import RunResult
@@ -124,7 +125,8 @@ def _explain(
     overrides = read_words(words, {name: value for name, value in keys.items() if name not in own_names})
     if "dry_run=true" in [word.lower() for word in overrides]:
         raise UserError("dry_run=true shows a plan, which is an output of the command; leave it out.")
-    made: ReportRequest = request(**{**names, **own, "keep": keep})
+    trust = read_trust(own.get("trust", ""))
+    made: ReportRequest = request(**{**names, **own, "trust": trust, "keep": keep})
     with own_process_state():
         findings = explain(made, overrides, source)
         return DifferenceResult(findings, findings.keep(made.tracking__experiment) if keep else None)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bakeoff.pipeline.config.requests import ANY_KEY
+from bakeoff.pipeline.config.requests import ANY_KEY, TrustRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tables.output_file import CALCULATION
 
@@ -17,7 +17,7 @@ MIN_ROWS, MAX_ROWS = 4, 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkRequest:
+class WorkRequest(TrustRequest):
     """A calculation by hand.
 
     Attributes
@@ -48,8 +48,6 @@ class WorkRequest:
         The file to which the calculation is written instead of standard output.
     key : Path or None
         The file for the calculation without blanks.
-    trust : tuple of str
-        Packages of yours whose code may be called.
     words : mapping of str to str
         The keys of an experiment, such as learner=knn, dataset=colours or preprocessing=min_max; with step=, numbers.
     """
@@ -67,7 +65,6 @@ class WorkRequest:
     to: str | None = None
     output: Path | None = None
     key: Path | None = None
-    trust: tuple[str, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict, metadata={"kinds": {ANY_KEY: str}})
 
     def __post_init__(self) -> None:
