@@ -322,9 +322,6 @@ def check_keys(composed: DictConfig) -> None:
     ------
     UserError
     """
-    for key in ("seed", "trust"):
-        if key not in composed:
-            raise UserError(f"{key} cannot be removed, because every job needs it; leave ~{key} out.")
     unknown = [str(key) for key in composed if key not in KEYS]
     text = OmegaConf.to_yaml(composed) if unknown else ""
     for key in unknown:

@@ -26,6 +26,8 @@ GROUPS = (
     "dataset", "preprocessing", "learner", "space", "tuning", "pruning", "balance", "target", "calibration",
     "threshold", "evaluation", "audit", "tracking", "search", "experiment",
 )  # fmt: skip
+REQUIRED_GROUPS = tuple(group for group in GROUPS if group not in ("space", "search", "experiment"))
+"""Groups of which every job has an option."""
 OWN_FOLDER = "conf"
 OWN_GROUPS = ("metric", "figure")
 """Groups without options shipped with bakeoff."""

@@ -24,7 +24,6 @@ NULL_PARTS = {
 }
 """Optional part -> the class that replaces it and does nothing."""
 DECISION_PARTS = ("calibration", "threshold")
-OPTIONAL_GROUPS = ("space", "search", "experiment")
 """The groups that a job may omit."""
 MAKE_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.make_preprocessing"
 AUTO_PREPROCESSING = "bakeoff.pipeline.stages.preprocessing.AutoPreprocessing"
@@ -189,8 +188,8 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
 
 def _require_parts(spec: Mapping[str, Any]) -> None:
     """Reject a configuration without a mandatory part."""
-    for part in options.GROUPS:
-        if part not in OPTIONAL_GROUPS and not isinstance(spec.get(part), Mapping):
+    for part in options.REQUIRED_GROUPS:
+        if not isinstance(spec.get(part), Mapping):
             raise UserError(f"{part} must be set to an option: add {part}=NAME; `bakeoff list {part}` shows them.")
 
 

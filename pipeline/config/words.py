@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bakeoff.pipeline.config.options import GROUPS, MAX_DEPTH
+from bakeoff.pipeline.config.options import GROUPS, MAX_DEPTH, REQUIRED_GROUPS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text import secrets, wording
 
@@ -30,6 +30,9 @@ FAULTS = {
     rf"^\+*({'|'.join(GROUPS)})=((?<!experiment=)\s*\[.*|\s*(\{{\s*\}}|null|true|false|[\d.]+)\s*"
     rf"|[^,]{{{MAX_NAME_LETTERS},}})\Z": (
         r"\1 takes the name of one option (see `bakeoff list \1`); with -m, \1=A,B runs one job for each"
+    ),
+    rf"^~({'|'.join(REQUIRED_GROUPS)}|seed)([=@].*)?\Z": (
+        r"\1 cannot be removed, because every job needs it; leave this word out, or choose with \1=…"
     ),
     # As word processors and web pages write it, where a text begins.
     r"(?:^|[=\[{,:(\s])([“”„‘’‚«»])": (r"\1 would be part of the text; write straight quotation marks, ' or \""),

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import bakeoff
-from bakeoff.pipeline.config.options import CONF, GROUPS, OWN_GROUPS, SUFFIX, find_own_folder, load_option_file
+from bakeoff.pipeline.config.options import CONF, OWN_GROUPS, REQUIRED_GROUPS, SUFFIX, find_own_folder, load_option_file
 from bakeoff.pipeline.config.requests import TrustRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import fill_folder
 from bakeoff.pipeline.text.wording import expand_home
 
-PART_GROUPS = tuple(group for group in (*GROUPS, *OWN_GROUPS) if group not in ("space", "experiment", "search"))
+PART_GROUPS = (*REQUIRED_GROUPS, *OWN_GROUPS)
 """The groups of options whose files describe an object."""
 
 
