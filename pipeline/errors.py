@@ -11,8 +11,10 @@ from types import NoneType
 from typing import Any
 
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.wording import join_words, shorten_message
+from bakeoff.pipeline.text.wording import cut_text, join_words, shorten_message
 
+MAX_SEARCHED_LETTERS = 20_000
+"""The letters of a message that are searched for secrets; the time grows with the number of secrets and of letters."""
 STORE_THREAD = "call of the store"
 """The name of the threads in which the store is called; one that lives on when the command ends waits in vain."""
 MIN_SIMILARITY = 0.6
@@ -31,7 +33,8 @@ class UserError(Exception):
     is_sentence = True
 
     def __init__(self, message: object = "") -> None:
-        super().__init__(shorten_message(hide_secrets(str(message))))
+        searched = cut_text(str(message), MAX_SEARCHED_LETTERS)
+        super().__init__(shorten_message(hide_secrets(searched)))
 
 
 class MissingPackage(UserError):

@@ -107,8 +107,9 @@ def run_words(words: Sequence[str]) -> int:
     has_tracebacks = shows_tracebacks()
     try:
         _search_current_folder()
-        from bakeoff.pipeline.config.words import conceal_passwords
+        from bakeoff.pipeline.config.words import conceal_passwords, require_encoded
 
+        require_encoded([*words, os.getcwd()])
         words = conceal_passwords(words)
         if words and words[0] in VERBS:
             return run_verb(words[0], words[1:])

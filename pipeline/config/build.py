@@ -18,6 +18,7 @@ from bakeoff.pipeline.config.targets import (
     COLUMN_SELECTOR,
     KNOWN_PACKAGES,
     METHODS,
+    OWN_PACKAGE,
     TARGET_KEY,
     require_name,
     require_names,
@@ -36,7 +37,6 @@ from bakeoff.pipeline.text.secrets import expand_references
 
 EXTRAS = {"imblearn": "imbalance"}
 """Optional packages, and the extras of bakeoff that install them."""
-OWN_PACKAGE = "bakeoff"
 METRICS_MODULE = "sklearn.metrics"
 TRUE_VALUES = ("y_true", "labels_true", "y1")
 """The first parameter of each metric of scikit-learn."""

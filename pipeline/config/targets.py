@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from bakeoff.pipeline.config.options import CONF, DRAW_TREE, FIGURES, GROUPS
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, did_you_mean
 
 Path = tuple[Any, ...]
 """The keys and positions that lead to a value."""
@@ -63,7 +63,8 @@ PARAMETER_KEY = "parameter"
 TRIED_KEYS = frozenset({"space", "default_space", "variants"})
 """Keys that contain parameters with values to try."""
 SCIKIT_LEARN = "sklearn"
-KNOWN_PACKAGES = ("bakeoff", SCIKIT_LEARN, "imblearn", "optuna")
+OWN_PACKAGE = "bakeoff"
+KNOWN_PACKAGES = (OWN_PACKAGE, SCIKIT_LEARN, "imblearn", "optuna")
 """Packages with names that are allowed without trust."""
 
 # Places
@@ -204,6 +205,8 @@ def require_name(target: Any, key: str, trust: Sequence[str]) -> None:
     places = list_places(target)
     if places:
         raise UserError(f"{key}={target!r} is allowed only in {', '.join(places)}.")
+    if package == OWN_PACKAGE:
+        raise UserError(f"{key}={target!r} is no part of bakeoff. {did_you_mean(target, _list_own_names(key))}")
     raise UserError(
         f"{key}={target!r} is not one of the allowed public classes and functions. If you trust all code in "
         f"{package}, add trust=[{package}]."
@@ -238,6 +241,12 @@ def list_places(target: str) -> tuple[str, ...]:
     if group:
         return keys if target in read_own_names(group) else ()
     return next((keys for pattern, keys in FAMILIES if pattern.fullmatch(target)), ())
+
+
+def _list_own_names(key: str) -> list[str]:
+    """Return the names of bakeoff that are allowed at a key."""
+    found = [name for group, _ in OWN_MODULES.values() for name in read_own_names(group)]
+    return [name for name in (*found, *FIGURE_NAMES) if is_known(name, key)]
 
 
 @cache

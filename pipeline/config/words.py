@@ -67,6 +67,27 @@ def check_overrides(words: Iterable[str]) -> None:
                 raise UserError(f"{word}: {found.expand(fault)}.")
 
 
+def require_encoded(words: Iterable[str]) -> None:
+    """Reject words with bytes that the encoding of the command line cannot represent, such as a name in UTF-8 in ASCII.
+
+    Parameters
+    ----------
+    words : iterable of str
+
+    Raises
+    ------
+    UserError
+    """
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UserError(
+                f"{word!a} is not text in the encoding of this command line, {sys.getfilesystemencoding()}: set "
+                "PYTHONUTF8=1 in the environment, or rename the file."
+            ) from None
+
+
 def read_list(text: str) -> tuple[str, ...]:
     """Return the items of a list such as ``[age,sex]``, without quotation marks.
 

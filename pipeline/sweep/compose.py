@@ -447,8 +447,9 @@ def _search_space(words: JobWords, composer: Composer, options: SweepOptions) ->
 
     try:
         space = composer.compose(words)[0].get("space")
-    except UserError:  # the plan reports it
-        space = None
+    except UserError:
+        yield words  # the plan reports it
+        return
     given_keys = {word.lstrip("+~").partition("=")[0] for word in words}
     found = [
         {name: values for name, values in grid.items() if _learner_key(name) not in given_keys}

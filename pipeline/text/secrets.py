@@ -155,10 +155,14 @@ def conceal_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     concealed = []
     names: dict[str, None] = {}
+    variables = {value: name for name, value in os.environ.items() if name.startswith(CONCEALED_VARIABLE)}
     for word in words:
         for secret in find_secrets(word):
             value = _value_in(secret)
-            name = _name_variable(value.replace("\\", ""))
+            plain = value.replace("\\", "")
+            if plain not in variables:
+                variables[plain] = _name_variable(plain, len(variables))
+            name = variables[plain]
             names[name] = None
             word = word.replace(secret, secret.replace(value, f"${{oc.env:{name}}}"))
         concealed.append(word)
@@ -275,13 +279,11 @@ def _list_secret_values(names: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def _name_variable(value: str) -> str:
-    """Return the name of a variable with a value, which is set unless one already has it."""
-    number = 1
-    name = CONCEALED_VARIABLE
-    while os.environ.setdefault(name, value) != value:
+def _name_variable(value: str, n_others: int) -> str:
+    """Return the name of a further variable, which is set to a value."""
+    number = n_others + 1
+    while os.environ.setdefault(name := f"{CONCEALED_VARIABLE}_{number}".removesuffix("_1"), value) != value:
         number += 1
-        name = f"{CONCEALED_VARIABLE}_{number}"
     return name
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import shlex
 import subprocess
@@ -39,6 +40,28 @@ def test_a_flag_that_is_none_is_refused_with_the_nearest(bakeoff: Bakeoff) -> No
         answer = bakeoff(*words)
         assert answer.status == 2
         assert "refused: --multirn is not a flag. Did you mean '--multirun'?" in answer.err
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_a_word_in_another_encoding_is_refused_with_its_cure(bakeoff: Bakeoff, verb: str) -> None:
+    words = [verb] if verb else ["dataset=file", "dataset.target=y"]
+    answer = bakeoff(*words, "dataset.path=\udcc3\udcbcmlaut.csv")
+    assert answer.status == 2
+    assert r"refused: 'dataset.path=\udcc3\udcbcmlaut.csv' is not text in the encoding" in answer.err
+    assert "set PYTHONUTF8=1" in answer.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_cured", [False, True])
+def test_a_file_in_utf_8_is_read_in_the_locale_c_as_the_refusal_says(tmp_path: Path, is_cured: bool) -> None:
+    (tmp_path / "ümlaut.csv").write_text("x,y\n" + "1,a\n2,b\n" * 20)
+    words = ["dataset=file", "dataset.path=ümlaut.csv", "dataset.target=y", "learner=majority", "tracking=none"]
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": str(int(is_cured))}
+    done = subprocess.run(
+        [sys.executable, "-m", "bakeoff", *words], cwd=tmp_path, env=environment, capture_output=True, check=False
+    )
+    assert done.returncode == (0 if is_cured else 2)
+    assert (b"PYTHONUTF8=1" in done.stderr) is not is_cured
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -143,6 +143,36 @@ def test_keys_that_some_objects_lack_are_missing_cells(address: str) -> None:
     assert both["predictions"][1] == alone["predictions"][0]
 
 
+LONG_WORDS = {"one word": "x", "no scheme": "://", "addresses": "x://", "options": "http://h?key=1&", "spaces": " "}
+N_LONG_LETTERS = 500_000
+"""A search whose time grew with the square of the letters would take hours."""
+
+
+@pytest.mark.parametrize("letters", LONG_WORDS.values(), ids=LONG_WORDS)
+def test_a_request_with_a_long_word_does_not_stall_another_client(address: str, letters: str) -> None:
+    word = letters * (N_LONG_LETTERS // len(letters))
+    bodies = {
+        json.dumps({word: 1}): JSON,
+        json.dumps({"instances": [{word: 1}]}): JSON,
+        json.dumps({"instances": [ROW | {"age": word}]}): JSON,
+        f'"{word}",age\n1,2\n': CSV,
+        f'{",".join(ROW)}\n3,male,"{word}",1,0,7.25,S\n': CSV,
+    }
+    replies: list[Reply] = []
+
+    def post(body: str) -> None:
+        replies.append(ask(address, "/invocations", body, content_type=bodies[body]))
+
+    threads = [threading.Thread(target=post, args=[body], daemon=True) for body in bodies]
+    for thread in threads:
+        thread.start()
+    assert post_records(address, **ROW).status == 200
+    for thread in threads:
+        thread.join(DEADLINE_SECONDS)
+    assert len(replies) == len(bodies)
+    assert {reply.status for reply in replies} <= {200, 400, 422}
+
+
 def test_notes_that_do_not_fit_into_a_header_are_left_out() -> None:
     notes = [f"column {number}: {'x' * 300}" for number in range(40)]
     kept = json.loads(answers.format_notes(notes))

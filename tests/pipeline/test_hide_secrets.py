@@ -129,3 +129,24 @@ def test_an_address_takes_variables_in_place_of_user_and_password(monkeypatch: p
     assert expand_address("${oc.env:ME}.db") == "someone.db"
     with pytest.raises(KeyError, match="NOT_SET"):
         expand_address("http://me:$NOT_SET@host")
+
+
+def test_many_secrets_in_a_word_have_a_variable_each_that_is_found_at_once(
+    no_secret: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_looked_up = 0
+
+    class Environment(dict[str, str]):
+        def setdefault(self, name: str, value: str = "") -> str:
+            nonlocal n_looked_up
+            n_looked_up += 1
+            return super().setdefault(name, value)
+
+    monkeypatch.setattr("os.environ", Environment({"BAKEOFF_SECRET": "first", "BAKEOFF_SECRET_3": "third"}))
+    address = "http://h?" + "&".join(f"key=value{number}" for number in range(1000))
+    (word,), names = conceal_words([f"{address}&key=third"])
+    assert "value" not in word
+    assert len(names) == 1001
+    assert names[:2] == ["BAKEOFF_SECRET_4", "BAKEOFF_SECRET_5"]
+    assert names[-1] == "BAKEOFF_SECRET_3"
+    assert n_looked_up <= 2 * 1000

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import bakeoff
 from bakeoff.pipeline.config import engine
-from bakeoff.pipeline.stages.dataset import content
 
 PIPELINE = Path(bakeoff.__file__).resolve().parents[1] / "pipeline"
 FOLDERS = ("text", "config", "stages/dataset")
@@ -44,11 +43,8 @@ SHAPES: Mapping[str, tuple[str, str]] = {
 """How texts begin, and the letters that they repeat."""
 ENDS = ("", "x", "1", "!")
 """A search that fails at the end may begin anew."""
-LOCAL: Mapping[str, tuple[Mapping[Any, Any], int]] = {
-    "theirs": (engine.SENTENCES, engine.MAX_REASON_LETTERS),
-    "pattern": (content.OTHER_FORMATS, N_LETTERS),
-}
-"""A variable -> the table whose patterns it takes, and the number of letters to which they are applied at most."""
+LENGTHS = {"config.engine": engine.MAX_REASON_LETTERS}
+"""A module that cuts texts -> the number of letters that are left."""
 ARGUMENTS = {"key": "learner", "package": "sklearn", "any_module": "svm|tree", "name": "[A-Z][a-z]*"}
 """Variables of functions, in patterns -> a value."""
 WHOLE = ("match", "fullmatch")
@@ -131,13 +127,24 @@ def _find_calls(name: str, module: ModuleType, tree: ast.Module) -> Iterator[Exp
             ):
                 methods = frozenset({method}) - {"compile"}
                 place = f"{name}, line {node.lineno}"
-                if isinstance(source, ast.Name) and source.id in LOCAL:
-                    table, n_letters = LOCAL[source.id]
-                    yield from (Expression(place, re.compile(each), methods, n_letters) for each in table)
-                else:
-                    flags = [word.value for word in node.keywords if word.arg == "flags"]
-                    flags += others if method == "compile" else []
-                    yield Expression(place, re.compile(*_evaluate([source, *flags], module)), methods)
+                table = _find_table(tree, source)
+                flags = [word.value for word in node.keywords if word.arg == "flags"]
+                flags += others if method == "compile" else []
+                first, *options = _evaluate([source if table is None else table, *flags], module)
+                for pattern in [first] if table is None else first:
+                    expression = re.compile(pattern, *options)
+                    yield Expression(place, expression, methods, LENGTHS.get(name, N_LETTERS))
+
+
+def _find_table(tree: ast.Module, source: ast.expr) -> ast.expr | None:
+    """Return the table whose keys a variable takes, as in ``for pattern, found in TABLE.items()``."""
+    variable = source.id if isinstance(source, ast.Name) else None
+    for node in ast.walk(tree):
+        match node:
+            case ast.For(target=ast.Tuple([ast.Name(name), *_]), iter=ast.Call(func=ast.Attribute(value=table))):
+                if name == variable:
+                    return table
+    return None
 
 
 def _evaluate(nodes: Sequence[ast.expr], module: ModuleType) -> list[Any]:
