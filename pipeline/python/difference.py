@@ -14,7 +14,7 @@ from bakeoff.pipeline.comparison.difference import explain_difference
 from bakeoff.pipeline.comparison.findings import Findings
 from bakeoff.pipeline.comparison.request import AblateRequest, DiffRequest, ReportRequest, require_choice
 from bakeoff.pipeline.config.engine import ConfigSource
-from bakeoff.pipeline.config.trust import read_trust
+from bakeoff.pipeline.config.trust import is_trust_word, read_trust
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.call import find_source, own_process_state, read_words, show_html, write_command
 from bakeoff.pipeline.python.run import RunResult
@@ -122,7 +122,8 @@ def _explain(
     """Divide keys between a request and its sweep, and make the result."""
     own_names = {field.name for field in fields(request)}
     own = find_store(runs, {name: value for name, value in keys.items() if name in own_names})
-    overrides = read_words(words, {name: value for name, value in keys.items() if name not in own_names})
+    further = read_words(words, {name: value for name, value in keys.items() if name not in own_names})
+    overrides = [word for word in further if not is_trust_word(word)]
     if "dry_run=true" in [word.lower() for word in overrides]:
         raise UserError("dry_run=true shows a plan, which is an output of the command; leave it out.")
     trust = read_trust(own.get("trust", ""))
