@@ -42,7 +42,7 @@ from bakeoff.learners.definitions.splits import (
     work_impurity,
     write_counts,
 )
-from bakeoff.learners.definitions.steps import Branch, Problem, Step, number_rows
+from bakeoff.learners.definitions.steps import Branch, Problem, Step
 
 
 @dataclass(eq=False)
@@ -148,7 +148,7 @@ def work_growth(
         waiting.remove(node)
         yield replace(
             work_node(problem, node, criterion, features_of(node)),
-            rows=number_rows(np.unique(node.rows)),
+            rows=problem.number_rows(np.unique(node.rows)),
             place=", ".join(answers_before),
             drawing=draw_tree(problem, tree, node, waiting),
         )
@@ -196,6 +196,6 @@ def work_query(problem: Problem, tree: Node, query: np.ndarray, place: str) -> I
     for branch in dict(walk(problem, tree))[region]:
         yield Step("Which branch does the query take?", chosen=branch, place=place)
         place = f"{place}, {branch}"
-    rows = number_rows(np.unique(region.rows))
+    rows = problem.number_rows(np.unique(region.rows))
     drawing = draw_tree(problem, tree, region)
     yield replace(work_prediction(problem, region.targets), rows=rows, place=place, drawing=drawing)

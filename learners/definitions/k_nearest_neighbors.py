@@ -30,7 +30,7 @@ import numpy as np
 
 from bakeoff.learners.definitions.local_regression import work_plane
 from bakeoff.learners.definitions.majority_vote import majority_vote, work_prediction
-from bakeoff.learners.definitions.steps import Neighbours, Problem, Step, bracket, number_rows, tabulate, write_point
+from bakeoff.learners.definitions.steps import Neighbours, Problem, Step, bracket, tabulate, write_point
 
 TIE_PRECISION = 2.0**-48
 
@@ -129,7 +129,9 @@ def measure(X: np.ndarray, q: np.ndarray, metric: str, p: float, V: Any) -> np.n
     return minkowski(X, q, POWERS.get(metric, p))
 
 
-def work_distance(a: Any, b: Any, metric: str = "euclidean", p: float = 2, V: Any = None) -> Step:
+def work_distance(
+    a: Any, b: Any, metric: str = "euclidean", p: float = 2, V: Any = None, rows: Sequence[int] = ()
+) -> Step:
     """Return the step of the distances of rows a (n, d), or of one row (d,), from a query b (d,)."""
     X, q = np.atleast_2d(a), np.array(b)
     if metric not in FORMULAS:
@@ -140,8 +142,8 @@ def work_distance(a: Any, b: Any, metric: str = "euclidean", p: float = 2, V: An
     return Step(
         "Compute the distance d of each row x from the query q.",
         f"d = {formula.format(p)}, q = {write_point(q)}",
-        **tabulate("row", "d", map(whole.format, sums, distance**2), distance),
-        drawing=Neighbours(tuple(q), number_rows(range(len(X))), tuple(distance)),
+        **tabulate("row", "d", map(whole.format, sums, distance**2), distance, rows),
+        drawing=Neighbours(tuple(q), tuple(rows), tuple(distance)),
     )
 
 
@@ -164,7 +166,7 @@ def work_nearest(learner: Any, problem: Problem) -> Iterator[Step]:
     metric, given = learner.effective_metric_, learner.metric_params or {}
     if problem.nominal and metric != "hamming":
         raise ValueError(
-            f"metric={metric} has no rule for nominal columns; set metric=hamming or preprocessing=one_hot"
+            f"metric={metric} has no rule for nominal columns; set learner.metric=hamming or preprocessing=one_hot"
         )
     if set(given) - {"V"}:
         raise ValueError(f"metric_params={given} has no calculation by hand; give p=, or V of metric=mahalanobis")
@@ -183,12 +185,12 @@ def work_nearest(learner: Any, problem: Problem) -> Iterator[Step]:
 
 def work_query(learner: Any, problem: Problem, q: np.ndarray, metric: tuple[str, float, Any]) -> Iterator[Step]:
     """Yield the distances from a query (d,) by `measure`, the nearest rows, their votes, and the prediction."""
-    yield work_distance(problem.X, q, *metric)
+    yield work_distance(problem.X, q, *metric, problem.number_rows(range(len(problem.X))))
     distance = measure(problem.X, q, *metric)  # (n,)
     (magnitude,) = measure(np.zeros((1, len(q))), q, *metric)
     k, all_ties = learner.n_neighbors, learner.ties_ == "all"
     chosen = nearest(distance, k, all_ties=all_ties, magnitude=magnitude)
-    rows, distance, y = number_rows(chosen), distance[chosen], problem.y[chosen]
+    rows, distance, y = problem.number_rows(chosen), distance[chosen], problem.y[chosen]
     rule = "and all that are as near as the last of them" if all_ties else "of equally near ones the first in the table"
     yield Step(
         f"Take the {k} nearest rows, {rule}.",

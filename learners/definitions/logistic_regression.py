@@ -21,7 +21,6 @@ Reference: T. Hastie, R. Tibshirani, J. Friedman, "The Elements of Statistical L
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -169,7 +168,7 @@ def work_ascent(
             yield Step(
                 "Compute the probability of each class for each row, and the log-likelihood L of the rows' classes.",
                 f"L = Σ ln P(y | x) - λ/2 ‖ω‖² = {likelihood}",
-                table=(("row", "y", *classes), *zip(count(1), problem.y, *probabilities(X, w).T, strict=False)),
+                table=(("row", "y", *classes), *zip(problem.numbers, problem.y, *probabilities(X, w).T, strict=False)),
                 place=f"after {number} steps",
                 values={"L": likelihood},
             )

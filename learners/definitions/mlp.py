@@ -138,15 +138,16 @@ CURVE_FORMULAS = {
 
 
 def work_network(learner: Any, problem: Problem) -> Iterator[Step]:
-    """Yield the passes of a trained network: forward and backward for row 1, and forward for each query."""
+    """Yield the passes of a trained network: forward and backward for the first row, and forward for each query."""
     layers = list(zip(learner.coefs_, learner.intercepts_, strict=True))
     network = Network(layers, learner.activation, learner.out_activation_)
     classes = getattr(learner, "classes_", None)
     yield from work_weights(network)
-    yield from work_forward(network, problem.X[0], "row 1")
+    row = f"row {problem.numbers[0]}"
+    yield from work_forward(network, problem.X[0], row)
     target = problem.y[:1] if classes is None else np.where(classes == problem.y[0], 1, 0)
     # One output serves two classes: the probability of the second.
-    yield from work_backward(network, problem.X[0], target[1:] if network.output == "logistic" else target)
+    yield from work_backward(network, problem.X[0], target[1:] if network.output == "logistic" else target, row)
     for number, query in enumerate(problem.queries, start=1):
         *steps, last = work_forward(network, query, f"query {number}")
         yield from steps
@@ -186,12 +187,12 @@ def work_forward(network: Network, x: np.ndarray, place: str) -> Iterator[Step]:
         )
 
 
-def work_backward(network: Network, x: np.ndarray, target: np.ndarray) -> Iterator[Step]:
+def work_backward(network: Network, x: np.ndarray, target: np.ndarray, place: str) -> Iterator[Step]:
     """Yield the loss of a row x (d,) with target (o,), and the derivatives of each layer, the last layer first."""
     *activations, z = forward(network, x)
     value = loss(network, z, target)
     equation = "½ (z - y)²" if network.output == "identity" else "-ln P(y | x)"
-    yield Step("Compute the loss.", f"loss = {equation} = {value}", place="row 1", values={"loss": value})
+    yield Step("Compute the loss.", f"loss = {equation} = {value}", place=place, values={"loss": value})
     terms = [f"{p} - {bracket(y)}" for p, y in zip(predict(network, z), target, strict=True)]
     gradient = backpropagate(network, x, target)
     for number in reversed(range(len(gradient))):
@@ -202,7 +203,7 @@ def work_backward(network: Network, x: np.ndarray, target: np.ndarray) -> Iterat
             "Compute δ of each unit, the derivative of the loss with respect to its bias: prediction - target in the "
             "last layer, W δ ∘ f' below it. The derivative with respect to a weight is δ times its input.",
             table=(("unit", "δ", *inputs), *zip(count(1), errors, *by_weight, strict=False)),
-            place=f"row 1, layer {number + 1}",
+            place=f"{place}, layer {number + 1}",
         )
         W, _ = network.layers[number]
         slopes = SLOPES[network.curve](activations[number])

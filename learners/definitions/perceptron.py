@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bakeoff.learners.definitions.least_squares import append_ones
-from bakeoff.learners.definitions.steps import Plane, Problem, Step, bracket, number_rows, write_point, write_products
+from bakeoff.learners.definitions.steps import Plane, Problem, Step, bracket, write_point, write_products
 
 
 class Hyperplane(NamedTuple):
@@ -127,7 +127,7 @@ def work_plane(
                 plane = plane + learner.eta0 * y[i] * X[i]
                 n_updates += 1
                 if n_updates <= MAX_UPDATES:
-                    rows = number_rows([i])
+                    rows = problem.number_rows([i])
                     drawing = Plane(tuple(plane[:-1]), plane[-1], marked=rows)
                     yield replace(step, rows=rows, place=f"{place}, pass {number}", drawing=drawing)
             visited.append(plane)

@@ -35,7 +35,7 @@ from bakeoff.learners.definitions.decision_tree import (
 )
 from bakeoff.learners.definitions.majority_vote import majority_vote, work_vote
 from bakeoff.learners.definitions.splits import IMPURITIES, Impurity, Question, gini, pick_question
-from bakeoff.learners.definitions.steps import Problem, Step, number_rows, write_point
+from bakeoff.learners.definitions.steps import Problem, Step, write_point
 
 
 @dataclass
@@ -109,8 +109,8 @@ def work_forest(learner: Any, problem: Problem) -> Iterator[Step]:
     max_depth = learner.max_depth or math.inf
     forest = grow_forest(X, problem.y, draws, max_features, impurity, problem.nominal, max_depth)
     for number, drawn in enumerate(draws, start=1):
-        drawn_rows = write_point(number_rows(drawn.rows))
-        rows = number_rows(np.unique(drawn.rows))
+        drawn_rows = write_point(problem.number_rows(drawn.rows))
+        rows = problem.number_rows(np.unique(drawn.rows))
         yield Step(f"Tree {number} draws the rows {drawn_rows}.", rows=rows, place=f"tree {number}")
 
     def features_of(node: Node) -> list[int]:

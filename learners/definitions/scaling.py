@@ -13,11 +13,12 @@ Reference: J. Han, M. Kamber, J. Pei, "Data Mining: Concepts and Techniques", 20
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.steps import Step, bracket, number_rows, tabulate
+from bakeoff.learners.definitions.steps import Step, bracket, tabulate
 
 FORMULAS = {
     "min_max": "z = (x - min)/(max - min), min = {}, max - min = {}",
@@ -44,13 +45,16 @@ def scale(cells: np.ndarray, column: np.ndarray, method: str = "min_max") -> np.
     return (cells - centre) / spread
 
 
-def work_scale(values: Any, method: str = "min_max", queries: Any = (), name: str = "x") -> Step:
+def work_scale(
+    values: Any, method: str = "min_max", queries: Any = (), name: str = "x", rows: Sequence[int] = ()
+) -> Step:
     """Return the step that scales the training cells (n,) of a column, and those of queries (m,)."""
     column = np.asarray(values, dtype=float)
     centre, spread = measure_scale(column, method)
     cells = np.concatenate([column, queries])
     terms = [f"({cell}-{bracket(centre)})/{spread}" for cell in cells]
-    labels = [*number_rows(range(len(column))), *(f"query {number + 1}" for number in range(len(queries)))]
+    numbers = rows or range(1, len(column) + 1)
+    labels = [*numbers, *(f"query {number + 1}" for number in range(len(queries)))]
     return Step(
         f"Scale {name}, by the numbers of the training rows.",
         FORMULAS[method].format(centre, spread),

@@ -194,7 +194,8 @@ def midpoints(column: np.ndarray) -> list[float]:
     >>> midpoints(np.array([3.0, 1.0, 1.0, 8.0]))
     [2.0, 5.5]
     """
-    return [(low + high) / 2 for low, high in pairwise(np.unique(column).tolist())]
+    # Halfway between neighbouring floats is none.
+    return [max((low + high) / 2, math.nextafter(low, high)) for low, high in pairwise(np.unique(column).tolist())]
 
 
 def answers(column: np.ndarray, threshold: float | None) -> dict[str, np.ndarray]:

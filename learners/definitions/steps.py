@@ -11,11 +11,12 @@ result, separated by `` = ``:
 Its numbers have all their digits, and fractions are written ``5/14``; whoever prints the step rounds and typesets them.
 A sentence contains no result, so that an exercise can show it while the reader works out what follows.
 
-Rows are numbered from 1, as on paper.
+Rows keep the numbers, from 1, that they have in their table.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,6 +46,8 @@ class Problem:
         The method by which a tree is pruned on them, or "none".
     classes : ndarray of shape (c,), optional
         The classes of the targets, ascending; None if they are numbers.
+    numbers : sequence of int
+        The number of each training row; by default 1, 2, 3, …
     """
 
     X: np.ndarray
@@ -57,6 +60,11 @@ class Problem:
     validation_y: np.ndarray | None = None
     pruning: str = "none"
     classes: np.ndarray | None = None
+    numbers: Sequence[int] = range(1, sys.maxsize)
+
+    def number_rows(self, positions: Iterable[int]) -> tuple[int, ...]:
+        """Return the numbers of training rows at positions from 0."""
+        return tuple(self.numbers[position] for position in positions)
 
 
 @dataclass(frozen=True)
@@ -138,22 +146,17 @@ class Step:
     response: tuple[float, ...] = ()
 
 
-def number_rows(positions: Iterable[int]) -> tuple[int, ...]:
-    """Return the numbers, from 1, of rows at positions from 0."""
-    return tuple(int(position) + 1 for position in positions)
-
-
 def tabulate(
     heading: str, symbol: str, terms: Iterable[str], results: Any, labels: Sequence[Any] = ()
 ) -> dict[str, Any]:
     """Return the fields ``table`` and ``values`` of a step, with terms and their result in each row.
 
-    Rows have the given labels, or else numbers.
+    Rows have the given labels, or else 1, 2, 3, …
 
     >>> tabulate("row", "w", ["1/2.0", "1/4.0"], [0.5, 0.25])["table"]
     (('row', 'w'), (1, '1/2.0 = 0.5'), (2, '1/4.0 = 0.25'))
     """
-    labels = labels or number_rows(range(len(results)))
+    labels = labels or range(1, len(results) + 1)
     cells = map("{} = {}".format, terms, results)
     names = [f"{symbol} {label}" for label in labels]
     return {

@@ -59,7 +59,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from itertools import combinations, count
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,6 @@ from bakeoff.learners.definitions.steps import (
     Regions,
     Step,
     bracket,
-    number_rows,
     write_point,
     write_products,
     write_sum,
@@ -213,20 +212,20 @@ def work_svm(learner: Any, problem: Problem) -> Iterator[Step]:
         raise ValueError(f"{len(classes)} classes need several planes; choose rows of two classes with rows=")
     kernel, formula = choose_kernel(learner, X)
     K = kernel(X, X)  # (n, n)
-    numbers = number_rows(range(len(X)))
+    numbers = problem.number_rows(range(len(X)))
     yield Step(
         "Compute the kernel value K(x, z) of each pair of rows.",
         f"K(x, z) = {formula}",
         table=(("K", *numbers), *zip(numbers, *K, strict=True)),
     )
     y = np.where(problem.y == classes[1], 1, -1)  # (n,)
-    alpha, b = yield from work_multipliers(K, y, learner.C, learner.intercept_[0])
+    alpha, b = yield from work_multipliers(problem, K, y, learner.C, learner.intercept_[0])
     support = np.flatnonzero(alpha)
     weights = (alpha * y)[support]  # (s,)
     drawing: Plane | Regions = Regions()
     if kernel is linear:
         w = weights @ X[support]  # (d,)
-        drawing = Plane(tuple(w), b, has_margin=True, marked=number_rows(support))
+        drawing = Plane(tuple(w), b, has_margin=True, marked=problem.number_rows(support))
         terms = write_sum(f"{bracket(each)}·{write_point(x)}" for each, x in zip(weights, X[support], strict=True))
         yield Step("Add up the support vectors.", f"ω = Σ α y x = {terms} = {write_point(w)}", rows=drawing.marked)
     squares = weights @ K[np.ix_(support, support)] @ weights
@@ -235,7 +234,7 @@ def work_svm(learner: Any, problem: Problem) -> Iterator[Step]:
         yield Step(
             "Compute the geometric margin, the distance of the plane from the rows with y f(x) = 1.",
             f"1/‖ω‖ = 1/√(Σ Σ α α y y K(x, z)) = 1/√({squares}) = {squares**-0.5}",
-            rows=number_rows(support),
+            rows=problem.number_rows(support),
             drawing=drawing,
         )
     for query in problem.queries:
@@ -254,7 +253,7 @@ def work_svm(learner: Any, problem: Problem) -> Iterator[Step]:
 
 
 def work_multipliers(
-    K: np.ndarray, y: np.ndarray, C: float, other_b: float
+    problem: Problem, K: np.ndarray, y: np.ndarray, C: float, other_b: float
 ) -> Generator[Step, None, tuple[np.ndarray, float]]:
     """Yield the multipliers with the condition of each row; return α (n,) and b.
 
@@ -274,7 +273,7 @@ def work_multipliers(
             "the conditions of the multipliers cannot be fulfilled; set preprocessing=standardize, or learner.C=1"
         )
     conditions = np.select([alpha == 0, alpha == C], ["α = 0, y f(x) ≥ 1", "α = C, y f(x) ≤ 1"], "α < C, y f(x) = 1")
-    cells = zip(count(1), y, alpha, margins.round(9), conditions, strict=False)
+    cells = zip(problem.numbers, y, alpha, margins.round(9), conditions, strict=False)
     yield Step(
         "Find α and b so that each row fulfils a condition, and Σ α y = 0. Try sets of rows with 0 < α < C: they lie "
         "on the margin, so that their α and b solve the equations f(x) = Σ α y K(x_i, x) + b = y, and Σ α y = 0. "
@@ -282,7 +281,7 @@ def work_multipliers(
         f"Σ α y = {write_products(alpha, y)} = {abs(round(alpha @ y, 9))}",
         chosen=f"b = {b}",
         table=(("row", "y", "α", "y f(x)", "condition"), *cells),
-        rows=number_rows(free),
+        rows=problem.number_rows(free),
         values={"b": b},
     )
     return alpha, b

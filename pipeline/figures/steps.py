@@ -6,7 +6,7 @@ in the picture of each step, which contains only what the step adds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -92,6 +92,7 @@ class StepPictures:
         n_drawn = 1 if self.classes is None else 2
         if problem is None or problem.nominal or problem.X.shape[1] != n_drawn:
             return
+        self.numbers = np.array(problem.number_rows(range(len(problem.X))))  # (n,)
         self.X = pd.DataFrame(problem.X, columns=list(problem.features))
         self.y = problem.y
         self.points = problem.X if self.classes is not None else np.column_stack([problem.X, problem.y])  # (n, 2)
@@ -163,7 +164,7 @@ class StepPictures:
             add_legend(figure, "", {f"{names[-1]}: {first}": mark, **dict(others)})
         points, places = np.unique(self.points, axis=0, return_inverse=True)
         for position, point in enumerate(points):
-            numbers = np.flatnonzero(places.ravel() == position) + 1
+            numbers = self.numbers[places.ravel() == position]
             style: Any = {"fontsize": NOTE_POINTS, "color": MUTED_COLOUR, "zorder": 4, "bbox": NUMBER_BOX}
             axes.annotate(", ".join(map(str, numbers)), point, (5, 4), textcoords="offset points", **style)
         axes.set(xlim=self.limits[:, 0], ylim=self.limits[:, 1])
@@ -192,12 +193,12 @@ class StepPictures:
             crossed = [level for level in levels if values.min() < level < values.max()]
             for level in crossed:
                 self.axes.contour(x1, x2, values, levels=[level], linestyles="--" if level else "-", **SEPARATORS)
-        self._mark_rows([number - 1 for number in plane.marked])
+        self._mark_points(self._find_points(plane.marked))
         return f"The training rows and the line with w = {plane.w}, b = {plane.b}"
 
     def _draw_neighbours(self, neighbours: Neighbours) -> str:
         """Draw the query, and lines to its neighbours with their distances."""
-        ends = self.points[[number - 1 for number in neighbours.rows]]  # (k, 2)
+        ends = self._find_points(neighbours.rows)  # (k, 2)
         if self.classes is None:
             starts = np.column_stack([np.full(len(ends), neighbours.query[0]), ends[:, 1]])
             self.axes.axvline(neighbours.query[0], color=TEXT_COLOUR, linestyle=":")
@@ -213,7 +214,7 @@ class StepPictures:
             for (x, y), distance in zip((starts + 2 * ends) / 3, neighbours.distances, strict=False):
                 self.axes.text(x, y, f"{distance:.4g}", **TEXT, bbox=NUMBER_BOX)
         if len(ends) < len(self.points):
-            self._mark_rows([number - 1 for number in neighbours.rows])
+            self._mark_points(ends)
         return f"The training rows and the query {neighbours.query} with lines to rows {neighbours.rows}"
 
     def _draw_predictions(self) -> str:
@@ -227,9 +228,14 @@ class StepPictures:
             draw_regions(self.axes, self.learner, corners, self.classes)
         return "The training rows and what the learner predicts at each point"
 
-    def _mark_rows(self, positions: list[int]) -> None:
+    def _find_points(self, numbers: Sequence[int]) -> np.ndarray:
+        """Return the points of rows, given by their numbers: shape (k, 2)."""
+        place_of = {number: place for place, number in enumerate(self.numbers)}
+        return np.array(self.points[[place_of[number] for number in numbers]])
+
+    def _mark_points(self, marked: np.ndarray) -> None:
+        """Draw a ring around points (k, 2)."""
         ring: Any = {"facecolors": "none", "edgecolors": TEXT_COLOUR, "linewidths": 1.3}
-        marked = self.points[positions]  # (k, 2)
         self.axes.scatter(marked[:, 0], marked[:, 1], s=RING_AREA, **ring)
 
 

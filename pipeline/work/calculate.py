@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
@@ -99,8 +100,8 @@ def _calculate_rows(
 ) -> HandCalculation:
     """Calculate the predictions of a learner on the rows that a request chooses."""
     experiment, rows = choose_rows(experiment, request)
-    pipeline, warned = _fit(name, experiment, rows)
-    problem = make_problem(experiment, pipeline, rows)
+    pipeline, X, warned = _fit(name, experiment, rows)
+    problem = make_problem(experiment, pipeline, X, rows)
     try:
         steps = [*list_preprocessing_steps(rows, problem), *calculation.work(pipeline[-1], problem)]
     except ValueError as error:
@@ -190,19 +191,21 @@ def _calculate_step(name: str, words: Mapping[str, str]) -> HandCalculation:
     return HandCalculation(f"{name.replace('_', ' ').capitalize()} by hand", (step,))
 
 
-def _fit(name: str, experiment: Experiment, rows: WorkedRows) -> tuple[Pipeline, list[str]]:
-    """Fit preprocessing and learner, and prune the learner; return them with the warnings."""
+def _fit(name: str, experiment: Experiment, rows: WorkedRows) -> tuple[Pipeline, pd.DataFrame, list[str]]:
+    """Fit preprocessing and learner, and prune the learner; return them, the preprocessed rows, and the warnings."""
     pipeline = clone(make_pipeline(experiment))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            pipeline.fit(rows.X, rows.y)
+            # A target encoder encodes the rows that it is fitted on in another way than further rows.
+            X = pipeline[:-1].fit_transform(rows.X, rows.y)
+            pipeline[-1].fit(X, rows.y)
             if experiment.pruning.needs_rows:
                 held = pipeline[:-1].transform(rows.validation_X)
                 experiment.pruning.prune(pipeline[-1], held, rows.validation_y)
         except ValueError as error:
             raise UserError(f"learner={name}: {error}") from None
-    return pipeline, list(dict.fromkeys(str(each.message) for each in caught))
+    return pipeline, X, list(dict.fromkeys(str(each.message) for each in caught))
 
 
 def _conclude(

@@ -16,7 +16,7 @@ class HandCalculation:
     ----------
     title : str
     table : DataFrame of shape (n, d + 1)
-        The training rows as in the source, the target last.
+        The training rows as in the source, the target last; the index has their numbers, as in the other tables.
     queries : DataFrame of shape (m, d)
         The rows to predict.
     validation : DataFrame of shape (v, d + 1)

@@ -1,16 +1,15 @@
 """A calculation as one page with the pictures of its steps, which needs no network."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from bakeoff.learners.definitions.steps import Branch, Step
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.work.calculation import HandCalculation
-from bakeoff.pipeline.work.numbers import EQUALS, split_formula, write_formula
+from bakeoff.pipeline.work.numbers import EQUALS, split_formula, write_formula, write_ranges
 from bakeoff.pipeline.work.text import list_tables, tabulate_rows
 
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -117,18 +116,3 @@ def write_markup(text: str, digits: int) -> Any:
     shown = SUBSCRIPT.sub(r"\1<sub>\2</sub>", shown)
     shown = TERM.sub(r'<span class="term">\g<0></span>', shown)
     return Markup(MINUS.sub("−", shown).replace("log2", "log₂"))
-
-
-def write_ranges(numbers: Sequence[int]) -> str:
-    """Return numbers with ranges in place of consecutive ones.
-
-    Examples
-    --------
-    >>> write_ranges([1, 2, 3, 7, 9, 10])
-    '1–3, 7, 9, 10'
-    """
-    ranges = []
-    for _, group in groupby(enumerate(sorted(numbers)), lambda pair: pair[1] - pair[0]):
-        run = [number for _, number in group]
-        ranges.append(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)))
-    return ", ".join(ranges)

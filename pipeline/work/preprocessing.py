@@ -18,18 +18,21 @@ def list_preprocessing_steps(rows: WorkedRows, problem: Problem) -> Iterator[Ste
     after = dict(zip(problem.features, problem.X.T, strict=True))
     before = {str(name): rows.X[name] for name in rows.X.columns}
     changed = [name for name in after if name not in before or not np.array_equal(before[name], after[name])]
-    numeric = {
-        name: before[name].to_numpy(float) for name in changed if name in before and is_numeric_dtype(before[name])
-    }
+    nominal = {problem.features[j] for j in problem.nominal}
+    kept = [name for name in changed if name in before and name not in nominal]
+    numeric = {name: before[name].to_numpy(float) for name in kept if is_numeric_dtype(before[name])}
     for method in FORMULAS:
-        if numeric and all(np.allclose(scale(cells, cells, method), after[name]) for name, cells in numeric.items()):
+        scaled = {name: scale(cells, cells, method) for name, cells in numeric.items()}
+        # Beside nominal columns, numbers are objects.
+        if numeric and all(np.allclose(cells, after[name].astype(float)) for name, cells in scaled.items()):
             for name, cells in numeric.items():
-                yield replace(work_scale(cells, method, rows.queries[name], name), place=PLACE)
+                step = work_scale(cells, method, rows.queries[name], name, problem.numbers)
+                yield replace(step, place=PLACE)
             changed = [name for name in changed if name not in numeric]
             break
     if changed or len(after) < len(before):
         yield Step(
             "Preprocess the rows; the learner receives this table. (preprocessing=none leaves the columns.)",
-            table=(("row", *after), *((number, *row) for number, row in enumerate(problem.X, start=1))),
+            table=(("row", *after), *((number, *row) for number, row in zip(problem.numbers, problem.X, strict=True))),
             place=PLACE,
         )

@@ -9,13 +9,16 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from bakeoff.learners.definitions.steps import Problem
+from bakeoff.pipeline.checks import check_splits
 from bakeoff.pipeline.config.options import load_yaml
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean, is_whole
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset, convert, files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout
 from bakeoff.pipeline.stages.dataset.table import select_features
+from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.text.wording import expand_home, join_words
+from bakeoff.pipeline.work.numbers import write_ranges
 from bakeoff.pipeline.work.request import MAX_ROWS, WorkRequest
 
 MAX_COLUMNS = 12
@@ -23,7 +26,7 @@ MAX_COLUMNS = 12
 
 @dataclass(frozen=True)
 class WorkedRows:
-    """The rows of a calculation, as in the source.
+    """The rows of a calculation, as in the source; the index of a table has the numbers of its rows.
 
     Attributes
     ----------
@@ -45,12 +48,12 @@ class WorkedRows:
     @property
     def table(self) -> pd.DataFrame:
         """The training rows with the target: shape (n, d + 1)."""
-        return self.X.assign(**{self.target: self.y}).reset_index(drop=True)
+        return self.X.assign(**{self.target: self.y})
 
     @property
     def validation_table(self) -> pd.DataFrame:
         """The validation rows with the target: shape (v, d + 1)."""
-        return self.validation_X.assign(**{self.target: self.validation_y}).reset_index(drop=True)
+        return self.validation_X.assign(**{self.target: self.validation_y})
 
 
 def choose_rows(experiment: Experiment, request: WorkRequest) -> tuple[Experiment, WorkedRows]:
@@ -65,7 +68,7 @@ def choose_rows(experiment: Experiment, request: WorkRequest) -> tuple[Experimen
     if dataset.weights is not None:
         raise UserError("weights of rows have no calculation by hand; leave dataset.weights= out.")
     n_rows, n_columns = dataset.X.shape
-    rows = _read_positions("rows", request.rows, n_rows)
+    rows = _read_numbers("rows", request.rows, list(range(1, n_rows + 1)))
     if len(rows) > MAX_ROWS:
         raise UserError(f"{len(rows)} rows are too many to calculate by hand; choose at most {MAX_ROWS} with rows=14.")
     if n_columns > MAX_COLUMNS:
@@ -73,12 +76,14 @@ def choose_rows(experiment: Experiment, request: WorkRequest) -> tuple[Experimen
             f"{n_columns} columns are too many to calculate by hand; choose at most {MAX_COLUMNS} with "
             f"columns=[{','.join(map(str, dataset.X.columns[:2]))}]."
         )
-    X, y = dataset.X.iloc[rows], dataset.y[rows]
+    positions = np.array(rows) - 1
+    X = dataset.X.iloc[positions].set_axis(pd.Index(rows, name="row"))
+    y = dataset.y[positions]
     held = np.zeros(len(rows), dtype=bool)
     if experiment.pruning.needs_rows:
         if request.validation is None:
             raise UserError("pruning needs validation rows; name them, as in validation=[11,12,14].")
-        held[_read_positions("validation", request.validation, len(rows))] = True
+        held = X.index.isin(_read_numbers("validation", request.validation, rows))
     elif request.validation is not None:
         raise UserError("validation= is used by pruning alone; add pruning=bottom_up or pruning=best_first.")
     chosen = WorkedRows(
@@ -89,13 +94,16 @@ def choose_rows(experiment: Experiment, request: WorkRequest) -> tuple[Experimen
         validation_X=X[held],
         validation_y=y[held],
     )
-    _require_cells(chosen.X)
-    return replace(experiment, dataset=dataset), chosen
+    _require_cells(X)
+    experiment = replace(experiment, dataset=dataset)
+    split = Split(positions[~held], positions[held], test=positions)
+    check_splits(experiment, Splits((split,), refit=None))
+    return experiment, chosen
 
 
-def make_problem(experiment: Experiment, pipeline: Pipeline, rows: WorkedRows) -> Problem:
-    """Return the rows as the learner receives them, after preprocessing."""
-    X, queries = (pipeline[:-1].transform(part) for part in (rows.X, rows.queries))
+def make_problem(experiment: Experiment, pipeline: Pipeline, X: pd.DataFrame, rows: WorkedRows) -> Problem:
+    """Return the rows as the learner receives them, of which X (n, d) are preprocessed for training."""
+    queries = pipeline[:-1].transform(rows.queries)
     # Transformers reject a table without rows.
     held = pipeline[:-1].transform(rows.validation_X) if len(rows.validation_X) else X.iloc[:0]
     nominal = [j for j, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
@@ -111,6 +119,7 @@ def make_problem(experiment: Experiment, pipeline: Pipeline, rows: WorkedRows) -
         validation_y=rows.validation_y,
         pruning=experiment.pruning.method,
         classes=getattr(pipeline[-1], "classes_", None),
+        numbers=rows.X.index.tolist(),
     )
 
 
@@ -124,28 +133,28 @@ def _choose_columns(dataset: Dataset, columns: Sequence[str] | None) -> Dataset:
     return replace(dataset, X=dataset.X[list(columns)])
 
 
-def _read_positions(key: str, text: str | None, n_rows: int) -> np.ndarray:
-    """Return the positions of rows given as a number of first rows, or as a list of numbers from 1."""
+def _read_numbers(key: str, text: str | None, known: list[int]) -> list[int]:
+    """Return the numbers of rows, given as a list or as how many of the first of the known rows."""
     if text is None:
-        return np.arange(n_rows)
+        return known
     given = load_yaml(text, key)
-    numbers = list(range(1, given + 1)) if isinstance(given, int) else given
-    is_list = isinstance(numbers, list) and len(numbers) > 0 and all(isinstance(each, int) for each in numbers)
-    if not is_list or len(set(numbers)) < len(numbers) or not 1 <= min(numbers) <= max(numbers) <= n_rows:
+    numbers = known[:given] if is_whole(given, 1) and given <= len(known) else given
+    is_list = isinstance(numbers, list) and len(numbers) > 0 and all(is_whole(each, 1) for each in numbers)
+    if not is_list or len(set(numbers)) < len(numbers) or not set(numbers) <= set(known):
         raise UserError(
-            f"{key}={text} must be a number of rows, as 14, or different rows, as [1,4,7]; there are rows 1 to "
-            f"{n_rows}."
+            f"{key}={text} must be a number of rows, as 14, or different rows, as [1,4,7]; there are rows "
+            f"{write_ranges(known)}."
         )
-    return np.array(numbers) - 1
+    return numbers
 
 
 def _require_cells(X: pd.DataFrame) -> None:
     """Reject missing cells, for which the lectures have no rule."""
     for name in X.columns:
-        missing = np.flatnonzero(X[name].isna())
+        missing = X.index[X[name].isna()]
         if len(missing):
             raise UserError(
-                f"row {missing[0] + 1} has no {name}, and a calculation by hand has no rule for missing cells; "
+                f"{X.index.name} {missing[0]} has no {name}, and a calculation by hand has no rule for missing cells; "
                 "choose other rows with rows=, or other columns with columns=."
             )
 
@@ -153,7 +162,7 @@ def _require_cells(X: pd.DataFrame) -> None:
 def _read_queries(text: str | None, X: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
     """Return the rows to predict: by default the first training row."""
     if text is None:
-        return X.iloc[:1].reset_index(drop=True)
+        return _number_queries(X.iloc[:1])
     names = list(map(str, X.columns))
     if text.lstrip().startswith(("{", "[")):
         given = load_yaml(text, "query")
@@ -174,5 +183,10 @@ def _read_queries(text: str | None, X: pd.DataFrame, dataset: Dataset) -> pd.Dat
         if unseen:
             values = join_words(sorted(map(str, set(X[name]))))
             raise UserError(f"query: {name}={min(map(str, unseen))} does not occur in the training rows ({values}).")
+    queries = _number_queries(queries)
     _require_cells(queries)
     return queries
+
+
+def _number_queries(queries: pd.DataFrame) -> pd.DataFrame:
+    return queries.set_axis(pd.RangeIndex(1, len(queries) + 1, name="query"))

@@ -59,9 +59,10 @@ def list_tables(calculation: HandCalculation) -> Iterator[tuple[str, pd.DataFram
 
 
 def tabulate_rows(rows: pd.DataFrame) -> Table:
-    """Return rows as a table, numbered from 1."""
-    cells = [[str(number), *map(_write_cell, row)] for number, row in enumerate(rows.to_numpy(object), start=1)]
-    return _make_table(["row", *map(str, rows.columns)], cells)
+    """Return rows as a table with the numbers of its index."""
+    pairs = zip(rows.index, rows.to_numpy(object), strict=True)
+    cells = [[str(number), *map(_write_cell, row)] for number, row in pairs]
+    return _make_table([str(rows.index.name), *map(str, rows.columns)], cells)
 
 
 def tabulate_step(step: Step) -> Table:

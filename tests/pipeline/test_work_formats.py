@@ -39,7 +39,8 @@ def calculation() -> HandCalculation:
     steps = [Step(f"What is α for {NASTY}?", formula, NASTY, place="pass 1", rows=(1, 2)) for formula in FORMULAS]
     wide = (("row", *(f"a long heading {j}" for j in range(12))), ("*", *range(12)))
     steps += [Step("Choose.", table=table, chosen="x = -2.0"), Step("Compare.", table=wide)]
-    rows = pd.DataFrame({NASTY: ["x", NASTY], "size (cm)": [-1.5, 20.0], "w" * 90: ["犬", "]"]})
+    cells = {NASTY: ["x", NASTY], "size (cm)": [-1.5, 20.0], "w" * 90: ["犬", "]"]}
+    rows = pd.DataFrame(cells, pd.RangeIndex(1, 3, name="row"))
     return HandCalculation(NASTY, tuple(steps), rows, rows, notes=(NASTY,), header=(f"Name: {BOX}",))
 
 
