@@ -136,6 +136,8 @@ def work_distance(
     X, q = np.atleast_2d(a), np.array(b)
     if metric not in FORMULAS:
         raise ValueError(f"metric={metric} has no calculation by hand; it must be one of {', '.join(FORMULAS)}")
+    if X.shape[1:] != q.shape:
+        raise ValueError("a and b need the same number of features")
     formula, term, join, whole = FORMULAS[metric]
     distance = measure(X, q, metric, p, V)
     sums = [join.join(map(term.format, x, map(bracket, q))) for x in X]
@@ -153,6 +155,8 @@ def work_weight(distance: Any, weights: str = "distance", bandwidth: float = 1, 
     if weights == "gaussian":
         formula, term = f"exp(-d²/2h²)/√(2π), h = {bandwidth}", f"exp(-{{}}²/(2·{bandwidth}²))/√(2π)"
         weight = gaussian(d, bandwidth)
+    elif weights != "distance":
+        raise ValueError(f"weights={weights} must be distance or gaussian")
     else:
         formula, term = "1/d, or [d=0] if a row is at distance 0", "1/{}" if d.all() else "[{}=0]"
         weight = inverse(d)

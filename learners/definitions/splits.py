@@ -303,8 +303,8 @@ DECIMALS = 15
 
 def work_counts(impurity: Impurity, counts: Sequence[int]) -> Step:
     """Return the impurity of a node with these numbers of rows in each class."""
-    if not all(isinstance(count, int) for count in counts):
-        raise ValueError("counts are whole numbers, such as [97,3] instead of [.97,.03]")
+    if not all(isinstance(count, int) for count in counts) or not any(counts):
+        raise ValueError("counts are whole numbers, not all 0, such as [97,3] instead of [.97,.03]")
     return work_impurity(impurity, label_rows(counts))
 
 

@@ -354,7 +354,9 @@ def _place_words(words: Sequence[str], arguments: Sequence[Argument], usage: str
     n_required = sum(place.is_required for place in places)
     has_too_many = len(words) > len(places) and not (places and places[-1].is_list)
     if len(words) < n_required or has_too_many or any(word.startswith("-") for word in words):
-        raise UserError(f"{shlex.join(words) or 'no argument'} was given; usage: {usage}")
+        is_divided = any(word.endswith(("]", "}")) for word in words)
+        cure = "the shell divides a value at its spaces: write 'KEY={NAME: VALUE}' in quotation marks; "
+        raise UserError(f"{shlex.join(words) or 'no argument'} was given; {cure * is_divided}usage: {usage}")
     pairs = enumerate(places[: len(words)])
     return {
         place.name: tuple(words[number:]) if place.is_list else place.read(words[number]) for number, place in pairs

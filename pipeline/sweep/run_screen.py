@@ -64,7 +64,7 @@ class RunScreen:
         n_fits = n_models * experiment.fits_per_split
         limit = "" if tuning.budget is None else f" in at most {format_seconds(tuning.budget)}"
         candidates = f"{count_nouns(len(tuning.candidates), 'candidate')}{limit}"
-        fits = f"{n_fits} fits" if tuning.race is None else f"at most {n_fits} fits"
+        fits = f"{n_fits} fits" if tuning.race is tuning.budget is None else f"at most {n_fits} fits"
         self._out.print(f"tuning: {fits} for {count_nouns(n_models, 'model')}, each chosen from {candidates}")
 
     def show_result(self, result: JobResult, store: Store | None) -> None:

@@ -1,7 +1,6 @@
 """The calculation of a learner on a small table: the steps of its definition, and the learner's own answer."""
 
 import inspect
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,6 +32,7 @@ from bakeoff.pipeline.work.rows import WorkedRows, choose_rows, make_problem
 PLACEHOLDER = "colours"
 MAX_TABLES = 2000
 """The number of random tables that are tried."""
+USED = ("dataset", "learner", "preprocessing", "pruning", "experiment")
 PLAIN_PARTS = ("balance", "target", "calibration", "threshold", "tuning")
 """The parts of an experiment that have no calculation by hand."""
 
@@ -51,6 +51,11 @@ def calculate(request: WorkRequest) -> HandCalculation:
     """
     if request.step is not None:
         return _calculate_step(request.step, request.words)
+    for key in request.words:
+        if key.lstrip("+~").partition(".")[0] not in (*USED, *PLAIN_PARTS):
+            raise UserError(
+                f"{key}= has no effect on a calculation by hand, which uses {join_words(USED)}; leave it out."
+            )
     given = dict(request.words)
     if request.table is not None:
         # The drawn rows replace those of any dataset.
@@ -184,10 +189,17 @@ def _calculate_step(name: str, words: Mapping[str, str]) -> HandCalculation:
     if missing:
         raise UserError(f"step={name} needs {join_words(f'{key}=…' for key in missing)}.")
     try:
-        step = work(**{key: load_yaml(text, key) for key, text in words.items()})
+        values = {key: load_yaml(text, key) for key, text in words.items()}
+        if [] in values.values():
+            raise ValueError("a list is empty")
+        with np.errstate(divide="raise", invalid="raise"):
+            step = work(**values)
     except (TypeError, ValueError, ArithmeticError, LookupError) as error:
         given = " ".join(f"{key}={text}" for key, text in words.items())
-        raise UserError(f"step={name} cannot be calculated from {given}: {error}.") from None
+        raise UserError(
+            f"step={name} cannot be calculated from {given}: {str(error).rstrip('.')}. Give numbers, and lists that "
+            "have equal lengths and are not empty."
+        ) from None
     return HandCalculation(f"{name.replace('_', ' ').capitalize()} by hand", (step,))
 
 
@@ -212,8 +224,9 @@ def _conclude(
     name: str, tolerance: float, answer: Sequence[Any], learner_answer: Sequence[Any], difference: float
 ) -> Step:
     """Return the last step: the learner's own answer, and whether it is the same."""
-    pairs = list(zip(answer, learner_answer, strict=True))
-    is_same = difference <= tolerance and all(_is_same(a, b, tolerance) for a, b in pairs)
+    # Predicted numbers are among those whose difference is measured.
+    pairs = zip(answer, learner_answer, strict=True)
+    is_same = difference <= tolerance and all(isinstance(a, float) or a == b for a, b in pairs)
     shown = join_words(map(str, learner_answer))
     largest = f"the largest difference of its numbers is {difference:.1e}, where {tolerance:g} is allowed"
     verdict = "the same" if is_same else "NOT the same: a tie was resolved otherwise, or the learner stopped earlier"
@@ -223,9 +236,3 @@ def _conclude(
         values={"difference": difference},
         drawing=Regions(),
     )
-
-
-def _is_same(answer: Any, other: Any, tolerance: float) -> bool:
-    if isinstance(answer, float) and isinstance(other, float):
-        return math.isclose(answer, other, rel_tol=tolerance, abs_tol=tolerance)
-    return bool(answer == other)

@@ -14,6 +14,8 @@ MAX_DIGITS = 15
 MAX_STUDENTS = 999
 DEFAULT_ROWS = "8"
 MIN_ROWS, MAX_ROWS = 4, 60
+UNUSED = {"table": ("step", "query", "columns", "dataset"), "step": ("query", "rows", "columns", "validation")}
+"""A key -> the keys that have no effect beside it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +79,7 @@ class WorkRequest(TrustRequest):
         if not 0 <= self.digits <= MAX_DIGITS:
             raise UserError(f"digits={self.digits} must be a whole number from 0 to {MAX_DIGITS}.")
         self._require_exercise()
+        self._require_effect()
         self._require_random_table()
         for path in (self.output, self.key):
             self.find_format(path)
@@ -98,14 +101,17 @@ class WorkRequest(TrustRequest):
         if self.key is not None:
             raise UserError("students= writes a key for each sheet into the folder output=; leave key= out.")
 
+    def _require_effect(self) -> None:
+        """Reject keys that name rows where they are drawn, or where there are none."""
+        for chosen, unused in UNUSED.items():
+            given = [key for key in unused if self.words.get(key, getattr(self, key, None)) is not None]
+            if given and getattr(self, chosen) is not None:
+                raise UserError(f"{given[0]}= has no effect beside {chosen}=; leave {given[0]}= out.")
+
     def _require_random_table(self) -> None:
-        """Reject keys that name rows where they are drawn."""
+        """Reject a number of rows that is not drawn."""
         if self.table is None:
             return
-        given = {"step": self.step, "query": self.query, "columns": self.columns, "dataset": self.words.get("dataset")}
-        for key, value in given.items():
-            if value is not None:
-                raise UserError(f"table={self.table} draws the rows and the query; leave {key}= out.")
         rows = self.rows or DEFAULT_ROWS
         if not rows.isdecimal() or not MIN_ROWS <= int(rows) <= MAX_ROWS:
             raise UserError(f"table={self.table} draws rows={rows}, which must be from {MIN_ROWS} to {MAX_ROWS}.")

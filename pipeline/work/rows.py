@@ -86,15 +86,18 @@ def choose_rows(experiment: Experiment, request: WorkRequest) -> tuple[Experimen
         held = X.index.isin(_read_numbers("validation", request.validation, rows))
     elif request.validation is not None:
         raise UserError("validation= is used by pruning alone; add pruning=bottom_up or pruning=best_first.")
+    queries = _read_queries(request.query, X[~held], dataset)
+    queries = queries.set_axis(pd.RangeIndex(1, len(queries) + 1, name="query"))
+    _require_cells(X)
+    _require_cells(queries)
     chosen = WorkedRows(
         target=dataset.target,
         X=X[~held],
         y=y[~held],
-        queries=_read_queries(request.query, X[~held], dataset),
+        queries=queries,
         validation_X=X[held],
         validation_y=y[held],
     )
-    _require_cells(X)
     experiment = replace(experiment, dataset=dataset)
     split = Split(positions[~held], positions[held], test=positions)
     check_splits(experiment, Splits((split,), refit=None))
@@ -162,7 +165,7 @@ def _require_cells(X: pd.DataFrame) -> None:
 def _read_queries(text: str | None, X: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
     """Return the rows to predict: by default the first training row."""
     if text is None:
-        return _number_queries(X.iloc[:1])
+        return X.iloc[:1]
     names = list(map(str, X.columns))
     if text.lstrip().startswith(("{", "[")):
         given = load_yaml(text, "query")
@@ -170,6 +173,8 @@ def _read_queries(text: str | None, X: pd.DataFrame, dataset: Dataset) -> pd.Dat
         if not all(isinstance(row, Mapping) for row in cells):
             raise UserError(f"query={text} must be a row, as {{{names[0]}: VALUE}}, a list of rows, or a file.")
         frame = pd.DataFrame([{str(key): str(cell) for key, cell in row.items()} for row in cells])
+        for name in frame.columns.difference([*names, dataset.target]):
+            raise UserError(f"query contains {name!r}. {did_you_mean(name, names)}")
     else:
         frame = files.read_file(expand_home(text), FileLayout()).frame
     found = list(map(str, frame.columns))
@@ -183,10 +188,4 @@ def _read_queries(text: str | None, X: pd.DataFrame, dataset: Dataset) -> pd.Dat
         if unseen:
             values = join_words(sorted(map(str, set(X[name]))))
             raise UserError(f"query: {name}={min(map(str, unseen))} does not occur in the training rows ({values}).")
-    queries = _number_queries(queries)
-    _require_cells(queries)
     return queries
-
-
-def _number_queries(queries: pd.DataFrame) -> pd.DataFrame:
-    return queries.set_axis(pd.RangeIndex(1, len(queries) + 1, name="query"))

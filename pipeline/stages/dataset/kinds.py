@@ -320,7 +320,7 @@ def _suspect_numbers(cells: Cells) -> Iterator[str]:
     keeps = f"{nominal} keeps codes as they are spelled."
     if cells.leading_zero:
         yield f"cells such as {cells.leading_zero!r} lose their zeros as numbers. {keeps}"
-    if (np.abs(present) >= MAX_EXACT_INTEGER).any():
+    if cells.text is not None and (np.abs(present) >= MAX_EXACT_INTEGER).any():
         yield f"numbers beyond 2**53 lose their last digits. {keeps}"
 
 

@@ -28,6 +28,8 @@ SCALARS = (*SPELLED_SCALARS, Real, Decimal)
 """The allowed types of a cell; datetime and Timestamp are dates."""
 MAX_EXACT_INTEGER = 2**53
 """The limit beyond which float64 does not represent every integer."""
+MAX_CODE = 1e20
+"""Larger numbers are measurements rather than codes or times."""
 UNIFIED_TYPES = (
     pa.types.is_boolean,
     pa.types.is_integer,
@@ -137,7 +139,7 @@ def unify_column(column: pd.Series) -> Unified:
         remark = "" if str(column.dtype.tz) == "UTC" else "times of other zones are read as times of UTC"
         return column.dt.tz_convert(None), remark
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
-        return column, ""
+        return column, _doubt_floats(column)
     try:
         cells = pa.chunked_array(pa.array(column, from_pandas=True))
     except NOT_OF_ONE_TYPE:
@@ -152,7 +154,7 @@ def unify_column(column: pd.Series) -> Unified:
     if types.is_duration(type_):
         return unified.dt.total_seconds(), "durations are read as seconds"
     has_zone = isinstance(unified.dtype, pd.DatetimeTZDtype)
-    return unify_column(unified) if has_zone else (unified, "")
+    return unify_column(unified) if has_zone else (unified, _doubt_floats(unified))
 
 
 def arrow_to_column(cells: pa.ChunkedArray) -> pd.Series:
@@ -183,7 +185,17 @@ def _unify_objects(column: pd.Series) -> Unified:
     if has_text or any(_is_long_integer(cell) for cell in cells):
         return objects.map(spell_cell, na_action="ignore").astype(TEXT_TYPE), ""
     # float() rounds decimals correctly.
-    return objects.map(float, na_action="ignore").astype(np.float64), ""
+    floats = objects.map(float, na_action="ignore").astype(np.float64)
+    return floats, _doubt_floats(floats)
+
+
+def _doubt_floats(column: pd.Series) -> str:
+    """Return a remark about codes or times that the source, such as a workbook, holds as floats."""
+    if column.dtype.kind != "f" or not column.abs().between(MAX_EXACT_INTEGER, MAX_CODE).any():
+        return ""
+    return (
+        "whole numbers beyond 2**53 are floats in the source, so that different ones may be equal; store them as text"
+    )
 
 
 def _is_long_integer(cell: Any) -> bool:

@@ -1,6 +1,7 @@
 """Columns that are not features: the target, and properties of rows such as groups, weights and times."""
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -185,12 +186,17 @@ def _read_parts(cells: Cells, rules: ColumnRules) -> np.ndarray:
 
 
 def _read_times(cells: Cells, rules: ColumnRules) -> np.ndarray:
-    """Return the times of the rows as float64 or datetime64[ns]."""
+    """Return the times of the rows as float64 or datetime64[ns], or the positions among them of long numbers."""
     if cells.dates is not None:
         return cells.dates.to_numpy(dtype="datetime64[ns]")
-    if cells.reading.is_pure:
-        return cells.reading.values
     distinct = cells.distinct
+    if cells.reading.is_pure:
+        times = cells.reading.values  # (n,)
+        if np.unique(times).size == len(distinct.values):
+            return times
+        # Numbers of many digits are equal as float64.
+        exact = np.array(list(map(Decimal, distinct.values)), dtype=object)
+        return np.unique(exact, return_inverse=True)[1][distinct.codes]
     claim = f"dataset.time={cells.name!r} must hold numbers or dates"
     date_format = find_date_format(cells, rules.get_date_format(cells.name), claim)
     dates = parse_dates(distinct.values, date_format).to_numpy()

@@ -186,9 +186,16 @@ def read_excel(file: Path, layout: FileLayout) -> Source:
     n_errors = sum(cell.data_type == ERROR for row in rows for cell in row)
     if n_errors:
         notes.append(f"Cells with errors such as #N/A are treated as missing: {n_errors}.")
-    # An error counts as missing, like None, but its cell is not empty.
-    values = [[np.nan if cell.data_type == ERROR else cell.value for cell in row] for row in rows]
+    values = [list(map(_read_cell, row)) for row in rows]
     return make_source(_name_cells(pd.DataFrame(values, dtype=object), layout), notes=notes)
+
+
+def _read_cell(cell: Any) -> Any:
+    # An error counts as missing, like None, but its cell is not empty.
+    if cell.data_type == ERROR:
+        return np.nan
+    # Workbooks hold floats alone, however they are spelled.
+    return float(cell.value) if type(cell.value) is int else cell.value
 
 
 def _open_workbook(file: Path, has_values: bool) -> Any:

@@ -111,8 +111,8 @@ class GridTuning:
     simpler : mapping of str to str
         Parameter -> which of its values are simpler, ``smaller`` or ``greater``; the first parameter counts most.
     race : float, optional
-        The level at which a candidate that is worse than the best one is dropped before all inner folds are fitted; by
-        default none is.
+        The chance that a candidate as good as the best one is dropped before all inner folds are fitted; by default no
+        candidate is dropped.
     burn_in : int
         The number of inner folds on which all candidates of a race are fitted, at least 2.
     """
@@ -300,8 +300,10 @@ class GridTuning:
             Filled by `score_fold`.
         data : TuningData
         alpha : float
-            The level of the race over all looks.
+            The chance, over all looks, that a candidate as good as the best one is dropped.
         """
+        # It has that chance against each of the others, and drops out only if it is the worse one.
+        level = 2 * alpha / max(2, len(rows) - 1)
         order = np.random.default_rng(data.seed).permutation(len(inner_splits)).tolist()
         looks = tuple(range(self.burn_in, len(order) + 1))
         ratio = float(np.mean([len(validation) / len(train) for train, validation in inner_splits]))
@@ -310,7 +312,7 @@ class GridTuning:
             if n_done in looks:
                 positions = np.array(list(rows))
                 done = scores[list(rows.values())][:, order[:n_done]]  # (candidates in the race, n_done)
-                for position in positions[find_worse(done, looks, ratio, alpha, data.greater_is_better)].tolist():
+                for position in positions[find_worse(done, looks, ratio, level, data.greater_is_better)].tolist():
                     del rows[position]
             if len(rows) == 1:
                 return

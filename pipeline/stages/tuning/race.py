@@ -2,8 +2,7 @@
 
 As in ``tune_race_anova`` of tidymodels' finetune, the inner folds come in random order, and candidates are compared
 after a burn-in of three folds and after each further one. The test is the corrected paired t-test of comparisons, whose
-level is corrected for the looks. It is not corrected for the number of candidates: a candidate that is dropped by
-mistake is about as good as the one that stays.
+level is corrected for the looks, and for the number of candidates: the best of many equally good ones leads by chance.
 
 References
 ----------
@@ -32,7 +31,7 @@ def find_worse(scores: np.ndarray, looks: Looks, ratio: float, alpha: float, gre
     ratio : float
         Rows to score on per row to fit on.
     alpha : float
-        The chance, over all looks, that a candidate as good as the best one is dropped.
+        The level over all looks.
     greater_is_better : bool
 
     Returns
