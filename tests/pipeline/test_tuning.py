@@ -404,6 +404,34 @@ def test_the_test_of_a_race_is_that_of_comparisons() -> None:
             assert found.tolist() == (corrected <= 0.05).tolist()
 
 
+def drop_equal_candidates(n_candidates: int, n_races: int) -> np.ndarray:
+    """Return whether each of equally good candidates was dropped, in each race: shape (n_races, n_candidates)."""
+    tuning = GridTuning({"k": [*range(n_candidates)]}, folds=10, race=0.05)
+    splits = [(np.arange(90), np.arange(10))] * 10
+    rng = np.random.default_rng(n_candidates)
+    is_dropped = np.ones((n_races, n_candidates), dtype=bool)
+    for number in range(n_races):
+        # The folds are correlated as the corrected t-test assumes.
+        drawn = np.sqrt(1 / 9) * rng.standard_normal((n_candidates, 1)) + rng.standard_normal((n_candidates, 10))
+        rows = {candidate: candidate for candidate in range(n_candidates)}
+        scores = np.full_like(drawn, np.nan)
+
+        def score_fold(fold: int, rows: dict[int, int] = rows, scores: Any = scores, drawn: Any = drawn) -> Any:
+            scores[:, fold] = drawn[:, fold]
+            yield from rows
+
+        data = tuning_data(np.zeros((100, 1)), np.zeros(100), 100)
+        list(tuning._race(score_fold, splits, rows, scores, data, 0.05))
+        is_dropped[number, [*rows]] = False
+    return is_dropped
+
+
+@pytest.mark.parametrize("n_candidates", [2, 8, 16])
+def test_an_equally_good_candidate_is_dropped_with_at_most_the_chance_that_a_race_is_given(n_candidates: int) -> None:
+    # Without a correction for the number of candidates, .099 of 8 and .141 of 16 are dropped.
+    assert 0.005 < drop_equal_candidates(n_candidates, n_races=300).mean() < 0.05
+
+
 # The simplest candidate within a standard error
 
 

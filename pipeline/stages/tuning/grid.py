@@ -29,7 +29,7 @@ from bakeoff.pipeline.stages.tuning.candidates import (
     list_allowed_grids,
     preprocess_tables,
 )
-from bakeoff.pipeline.stages.tuning.race import find_worse
+from bakeoff.pipeline.stages.tuning.race import choose_level, find_worse
 from bakeoff.pipeline.stages.tuning.simplest import BEST, RULES, find_simplest, require_order
 
 INNER_FOLDS = "inner_folds"
@@ -302,8 +302,7 @@ class GridTuning:
         alpha : float
             The chance, over all looks, that a candidate as good as the best one is dropped.
         """
-        # It has that chance against each of the others, and drops out only if it is the worse one.
-        level = 2 * alpha / max(2, len(rows) - 1)
+        level = choose_level(alpha, len(rows))
         order = np.random.default_rng(data.seed).permutation(len(inner_splits)).tolist()
         looks = tuple(range(self.burn_in, len(order) + 1))
         ratio = float(np.mean([len(validation) / len(train) for train, validation in inner_splits]))

@@ -16,6 +16,15 @@ import numpy as np
 from bakeoff.pipeline.stages.tuning.looks import Looks, correct_for_looks
 
 
+def choose_level(alpha: float, n_candidates: int) -> float:
+    """Return the level of each test in a race that drops a candidate as good as the best one with a chance of alpha.
+
+    By Bonferroni's bound, its two-sided tests against all others may have twice the level alpha / (n_candidates - 1),
+    because only the worse one of a pair is dropped. For two or three candidates, the level alpha has a smaller chance.
+    """
+    return 2 * alpha / max(2, n_candidates - 1)
+
+
 def find_worse(scores: np.ndarray, looks: Looks, ratio: float, alpha: float, greater_is_better: bool) -> np.ndarray:
     """Return which candidates are worse than the best one, after some of the inner folds.
 
