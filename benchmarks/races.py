@@ -30,7 +30,7 @@ LOOKS = tuple(range(3, FOLDS + 1))
 RATIO = 1 / (FOLDS - 1)
 ALPHA = 0.05
 N_CANDIDATES = (2, 4, 8, 16, 32)
-N_RACES = 4000
+N_RACES = 2000
 LARGEST_GAP = 8.0
 
 

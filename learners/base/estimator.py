@@ -132,7 +132,7 @@ class Learner(BaseEstimator):
             alternative = ", or name them in categorical_features" if hasattr(self, "categorical_features") else ""
             raise ValueError(
                 f"X contains text, but {type(self).__name__} accepts numbers only ({error}): encode such "
-                f"columns{alternative}."
+                f"columns, as preprocessing=one_hot does{alternative}."
             ) from error
         return checked
 

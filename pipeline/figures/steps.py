@@ -92,7 +92,7 @@ class StepPictures:
         n_drawn = 1 if self.classes is None else 2
         if problem is None or problem.nominal or problem.X.shape[1] != n_drawn:
             return
-        self.numbers = np.array(problem.number_rows(range(len(problem.X))))  # (n,)
+        self.place_of = dict(zip(problem.numbers, range(len(problem.X)), strict=False))
         self.X = pd.DataFrame(problem.X, columns=list(problem.features))
         self.y = problem.y
         self.points = problem.X if self.classes is not None else np.column_stack([problem.X, problem.y])  # (n, 2)
@@ -164,7 +164,7 @@ class StepPictures:
             add_legend(figure, "", {f"{names[-1]}: {first}": mark, **dict(others)})
         points, places = np.unique(self.points, axis=0, return_inverse=True)
         for position, point in enumerate(points):
-            numbers = self.numbers[places.ravel() == position]
+            numbers = [number for number, place in self.place_of.items() if places.ravel()[place] == position]
             style: Any = {"fontsize": NOTE_POINTS, "color": MUTED_COLOUR, "zorder": 4, "bbox": NUMBER_BOX}
             axes.annotate(", ".join(map(str, numbers)), point, (5, 4), textcoords="offset points", **style)
         axes.set(xlim=self.limits[:, 0], ylim=self.limits[:, 1])
@@ -193,12 +193,12 @@ class StepPictures:
             crossed = [level for level in levels if values.min() < level < values.max()]
             for level in crossed:
                 self.axes.contour(x1, x2, values, levels=[level], linestyles="--" if level else "-", **SEPARATORS)
-        self._mark_points(self._find_points(plane.marked))
+        self._mark_rows(plane.marked)
         return f"The training rows and the line with w = {plane.w}, b = {plane.b}"
 
     def _draw_neighbours(self, neighbours: Neighbours) -> str:
         """Draw the query, and lines to its neighbours with their distances."""
-        ends = self._find_points(neighbours.rows)  # (k, 2)
+        ends = self.points[[self.place_of[number] for number in neighbours.rows]]  # (k, 2)
         if self.classes is None:
             starts = np.column_stack([np.full(len(ends), neighbours.query[0]), ends[:, 1]])
             self.axes.axvline(neighbours.query[0], color=TEXT_COLOUR, linestyle=":")
@@ -214,7 +214,7 @@ class StepPictures:
             for (x, y), distance in zip((starts + 2 * ends) / 3, neighbours.distances, strict=False):
                 self.axes.text(x, y, f"{distance:.4g}", **TEXT, bbox=NUMBER_BOX)
         if len(ends) < len(self.points):
-            self._mark_points(ends)
+            self._mark_rows(neighbours.rows)
         return f"The training rows and the query {neighbours.query} with lines to rows {neighbours.rows}"
 
     def _draw_predictions(self) -> str:
@@ -228,14 +228,9 @@ class StepPictures:
             draw_regions(self.axes, self.learner, corners, self.classes)
         return "The training rows and what the learner predicts at each point"
 
-    def _find_points(self, numbers: Sequence[int]) -> np.ndarray:
-        """Return the points of rows, given by their numbers: shape (k, 2)."""
-        place_of = {number: place for place, number in enumerate(self.numbers)}
-        return np.array(self.points[[place_of[number] for number in numbers]])
-
-    def _mark_points(self, marked: np.ndarray) -> None:
-        """Draw a ring around points (k, 2)."""
+    def _mark_rows(self, numbers: Sequence[int]) -> None:
         ring: Any = {"facecolors": "none", "edgecolors": TEXT_COLOUR, "linewidths": 1.3}
+        marked = self.points[[self.place_of[number] for number in numbers]]  # (k, 2)
         self.axes.scatter(marked[:, 0], marked[:, 1], s=RING_AREA, **ring)
 
 

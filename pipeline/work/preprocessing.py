@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from pandas.api.types import is_numeric_dtype
 
 from bakeoff.learners.definitions.scaling import FORMULAS, scale, work_scale
 from bakeoff.learners.definitions.steps import Problem, Step
@@ -18,9 +17,9 @@ def list_preprocessing_steps(rows: WorkedRows, problem: Problem) -> Iterator[Ste
     after = dict(zip(problem.features, problem.X.T, strict=True))
     before = {str(name): rows.X[name] for name in rows.X.columns}
     changed = [name for name in after if name not in before or not np.array_equal(before[name], after[name])]
-    nominal = {problem.features[j] for j in problem.nominal}
-    kept = [name for name in changed if name in before and name not in nominal]
-    numeric = {name: before[name].to_numpy(float) for name in kept if is_numeric_dtype(before[name])}
+    # The learner may receive intervals of numbers, or numbers in place of nominal cells.
+    plain = {*rows.X.select_dtypes("number")} - {problem.features[j] for j in problem.nominal}
+    numeric = {name: before[name].to_numpy(float) for name in changed if name in plain}
     for method in FORMULAS:
         scaled = {name: scale(cells, cells, method) for name, cells in numeric.items()}
         # Beside nominal columns, numbers are objects.

@@ -9,14 +9,12 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from bakeoff.learners.definitions.steps import Problem
-from bakeoff.pipeline.checks import check_splits
 from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError, did_you_mean, is_whole
 from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset, convert, files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout
 from bakeoff.pipeline.stages.dataset.table import select_features
-from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.text.wording import expand_home, join_words
 from bakeoff.pipeline.work.numbers import write_ranges
 from bakeoff.pipeline.work.request import MAX_ROWS, WorkRequest
@@ -76,9 +74,8 @@ def choose_rows(experiment: Experiment, request: WorkRequest) -> tuple[Experimen
             f"{n_columns} columns are too many to calculate by hand; choose at most {MAX_COLUMNS} with "
             f"columns=[{','.join(map(str, dataset.X.columns[:2]))}]."
         )
-    positions = np.array(rows) - 1
-    X = dataset.X.iloc[positions].set_axis(pd.Index(rows, name="row"))
-    y = dataset.y[positions]
+    X = dataset.X.set_axis(pd.RangeIndex(1, n_rows + 1, name="row")).loc[rows]
+    y = dataset.y[X.index - 1]
     held = np.zeros(len(rows), dtype=bool)
     if experiment.pruning.needs_rows:
         if request.validation is None:
@@ -98,10 +95,7 @@ def choose_rows(experiment: Experiment, request: WorkRequest) -> tuple[Experimen
         validation_X=X[held],
         validation_y=y[held],
     )
-    experiment = replace(experiment, dataset=dataset)
-    split = Split(positions[~held], positions[held], test=positions)
-    check_splits(experiment, Splits((split,), refit=None))
-    return experiment, chosen
+    return replace(experiment, dataset=dataset), chosen
 
 
 def make_problem(experiment: Experiment, pipeline: Pipeline, X: pd.DataFrame, rows: WorkedRows) -> Problem:

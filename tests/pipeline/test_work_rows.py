@@ -43,7 +43,7 @@ MIXED = pd.DataFrame(
 NO_NUMBERS = MIXED[["r", "s"]]
 TARGETS = {True: [*"ynynyynyn"], False: [1.5, 2.0, 4.0, 4.5, 6.25, 7.0, 2.5, 1.0, 3.0]}
 REFUSED = re.compile(
-    r"add preprocessing=|set learner\.metric=hamming or preprocessing=one_hot|collinear.*set a penalty"
+    r"as preprocessing=one_hot does|set learner\.metric=hamming or preprocessing=one_hot|collinear.*set a penalty"
 )
 
 
