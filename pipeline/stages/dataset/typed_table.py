@@ -17,7 +17,13 @@ import pyarrow.compute as pc
 from bakeoff.pipeline.errors import UserError, did_you_mean, require_package
 from bakeoff.pipeline.stages.dataset.content import limit_sizes, read_bytes, read_characters
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.stages.dataset.source import Source, arrow_to_column, make_source, require_different_names
+from bakeoff.pipeline.stages.dataset.source import (
+    MAX_EXACT_INTEGER,
+    Source,
+    arrow_to_column,
+    make_source,
+    require_different_names,
+)
 from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
@@ -195,7 +201,8 @@ def _read_cell(cell: Any) -> Any:
     if cell.data_type == ERROR:
         return np.nan
     # Workbooks hold floats alone, however they are spelled.
-    return float(cell.value) if type(cell.value) is int else cell.value
+    is_long = isinstance(cell.value, int) and abs(cell.value) >= MAX_EXACT_INTEGER
+    return float(cell.value) if is_long else cell.value
 
 
 def _open_workbook(file: Path, has_values: bool) -> Any:
