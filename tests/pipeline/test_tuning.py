@@ -432,6 +432,16 @@ def test_an_equally_good_candidate_is_dropped_with_at_most_the_chance_that_a_rac
     assert 0.005 < drop_equal_candidates(n_candidates, n_races=300).mean() < 0.05
 
 
+def test_a_race_looks_for_the_first_time_after_its_burn_in() -> None:
+    for burn_in in (2, 3, 5):
+        _, table, _ = race(0.0001, GridTuning({"max_depth": [1, 3, 4]}, folds=10, race=0.05, burn_in=burn_in))
+        assert table["inner_folds"][0] == burn_in
+
+
+def test_a_p_value_smaller_than_all_simulated_ones_has_the_bound_of_bonferroni() -> None:
+    assert correct_for_looks(np.array([1e-9]), (3, 4, 5), 1 / 9).tolist() == pytest.approx([3e-9])
+
+
 # The simplest candidate within a standard error
 
 

@@ -17,7 +17,7 @@ from bakeoff.learners import REGISTRY
 from bakeoff.learners.definitions.calculations import CALCULATIONS
 from bakeoff.learners.definitions.steps import Plane, Step
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.work.calculate import calculate
+from bakeoff.pipeline.work.calculate import _conclude, calculate
 from bakeoff.pipeline.work.calculation import HandCalculation
 from bakeoff.pipeline.work.request import WorkRequest
 from bakeoff.pipeline.work.sheets import render, write_calculation
@@ -163,7 +163,9 @@ def test_validation_rows_are_named_by_the_numbers_of_the_table() -> None:
         calculate(WorkRequest(rows="[2,4,5,6]", validation="[1,4]", words=words))
 
 
-@pytest.mark.parametrize(("key", "given"), [("rows", "true"), ("rows", "[true,2]"), ("rows", "0"), ("rows", "7")])
+@pytest.mark.parametrize(
+    ("key", "given"), [("rows", "true"), ("rows", "[true,2]"), ("rows", "[1,1]"), ("rows", "0"), ("rows", "7")]
+)
 def test_rows_are_whole_numbers_of_the_table(key: str, given: str) -> None:
     with pytest.raises(UserError, match=f"{key}={re.escape(given)} must be a number of rows"):
         calculate(WorkRequest(**{key: given}, words={"learner": "knn", "dataset": "colours"}))
@@ -177,3 +179,20 @@ def test_a_missing_cell_is_named_by_its_row_in_the_table(tmp_path: Path) -> None
         calculate(WorkRequest(rows="[2,3,4]", words=words))
     with pytest.raises(UserError, match="query 2 has no x, and"):
         calculate(WorkRequest(rows="[2,4]", query="[{x: 1}, {x: NA}]", words=words))
+
+
+@pytest.mark.parametrize(
+    ("answer", "learner_answer", "difference", "is_same"),
+    [
+        (("a",), ("a",), 1e-12, True),
+        (("a",), ("a",), 1e-3, False),
+        (("a",), ("b",), 0.0, False),
+        ((1.0,), (1.0 + 1e-13,), 1e-13, True),
+        ((1,), (2,), 0.0, False),
+    ],
+)
+def test_answers_are_the_same_if_classes_are_equal_and_numbers_differ_by_at_most_the_tolerance(
+    answer: tuple[Any, ...], learner_answer: tuple[Any, ...], difference: float, is_same: bool
+) -> None:
+    chosen = _conclude("knn", 1e-12, answer, learner_answer, difference).chosen
+    assert ("; the same (" in chosen, "NOT the same" in chosen) == (is_same, not is_same)
