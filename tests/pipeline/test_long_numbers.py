@@ -126,6 +126,7 @@ def test_times_with_many_digits_after_the_point_keep_their_order(tmp_path: Path)
     seconds = [Decimal(1_700_000_000) + Decimal(int(number)).scaleb(-9) for number in frame["t"]]
     frame.assign(t=[f"{second:.9f}" for second in seconds]).to_csv(tmp_path / "t.csv", index=False)
     found = read_table(str(tmp_path / "t.csv"), "y", time="t")
+    assert found.times is not None
     assert np.argsort(found.times).tolist() == np.argsort(frame["t"]).tolist()
 
 

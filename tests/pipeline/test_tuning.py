@@ -432,6 +432,23 @@ def test_an_equally_good_candidate_is_dropped_with_at_most_the_chance_that_a_rac
     assert 0.005 < drop_equal_candidates(n_candidates, n_races=300).mean() < 0.05
 
 
+def test_a_candidate_that_was_dropped_before_harder_folds_is_not_chosen_for_its_easy_ones() -> None:
+    rng = np.random.default_rng(0)
+    depths: list[int] = []
+
+    def score(model: Any, X: Any, y: Any, weights: Any) -> float:
+        depths.append(model.max_depth)
+        level = 0.9 if depths.count(model.max_depth) <= 3 else 0.1
+        return float(level - GAPS[model.max_depth] + 0.0001 * rng.normal())
+
+    X, y = np.arange(200.0).reshape(-1, 1), np.arange(200) % 2
+    model = Pipeline([("learner", DecisionTreeClassifier())])
+    best, table = RACE.tune(model, tuning_data(X, y, 200, score=score))
+    assert table is not None
+    assert table["inner_folds"][table["validation_score"].idxmax()] == 3
+    assert best[-1].max_depth in (3, 4)
+
+
 def test_a_race_looks_for_the_first_time_after_its_burn_in() -> None:
     for burn_in in (2, 3, 5):
         _, table, _ = race(0.0001, GridTuning({"max_depth": [1, 3, 4]}, folds=10, race=0.05, burn_in=burn_in))
