@@ -462,6 +462,14 @@ def test_a_p_value_smaller_than_all_simulated_ones_has_the_bound_of_bonferroni()
 # The simplest candidate within a standard error
 
 
+def test_of_candidates_with_equal_scores_on_all_folds_the_simplest_is_chosen() -> None:
+    tuning = GridTuning({"max_depth": [4, 1]}, folds=2, select="one_standard_error", simpler={"max_depth": "smaller"})
+    X, y = np.arange(20.0).reshape(-1, 1), np.arange(20) % 2
+    data = tuning_data(X, y, 20, score=lambda *given: 0.9)
+    best, _ = tuning.tune(Pipeline([("learner", DecisionTreeClassifier())]), data)
+    assert best[-1].max_depth == 1
+
+
 DEPTHS = [{"max_depth": depth, "min_samples_leaf": leaf} for depth in (2, 8, None) for leaf in (1, 5)]
 
 

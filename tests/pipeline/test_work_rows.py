@@ -83,7 +83,8 @@ def test_numbers_beside_text_are_scaled_by_their_own_steps(tmp_path: Path) -> No
     data = write_table(tmp_path / "mixed.csv", "naive_bayes", MIXED)
     for method, first in (("standardize", (1 - 38.5 / 9) / np.std(MIXED["p"])), ("min_max", 0.0)):
         p, q, *_ = calculate(WorkRequest(words={**name_words("naive_bayes", preprocessing=method), **data})).steps
-        assert (p.values["p 1"], next(iter(q.values))) == (pytest.approx(first), "q 1")
+        assert p.values["p 1"] == pytest.approx(first)
+        assert next(iter(q.values)) == "q 1"
 
 
 def list_numbers(step: Step) -> Iterator[Any]:
@@ -163,12 +164,15 @@ def test_validation_rows_are_named_by_the_numbers_of_the_table() -> None:
         calculate(WorkRequest(rows="[2,4,5,6]", validation="[1,4]", words=words))
 
 
-@pytest.mark.parametrize(
-    ("key", "given"), [("rows", "true"), ("rows", "[true,2]"), ("rows", "[1,1]"), ("rows", "0"), ("rows", "7")]
-)
-def test_rows_are_whole_numbers_of_the_table(key: str, given: str) -> None:
-    with pytest.raises(UserError, match=f"{key}={re.escape(given)} must be a number of rows"):
-        calculate(WorkRequest(**{key: given}, words={"learner": "knn", "dataset": "colours"}))
+@pytest.mark.parametrize("given", ["true", "[true,2]", "[1,1]", "0", "7"])
+def test_rows_are_whole_numbers_of_the_table(given: str) -> None:
+    with pytest.raises(UserError, match=f"rows={re.escape(given)} must be a number of rows"):
+        calculate(WorkRequest(rows=given, words={"learner": "knn", "dataset": "colours"}))
+
+
+def test_a_query_may_name_the_target_as_a_row_of_the_table_does() -> None:
+    request = WorkRequest(query="{x1: 1, x2: 2, colour: Red}", words={"learner": "knn", "dataset": "colours"})
+    assert calculate(request).queries.columns.tolist() == ["x1", "x2"]
 
 
 def test_a_missing_cell_is_named_by_its_row_in_the_table(tmp_path: Path) -> None:
