@@ -12,7 +12,8 @@ from bakeoff.pipeline.comparison.comparison import Cell, ComparedDataset, Compar
 from bakeoff.pipeline.comparison.run_facts import RunFacts, group_by, list_ids
 from bakeoff.pipeline.comparison.run_grid import CellKey, RunGrid
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.scoring.entries import describe_definition, is_bounded
+from bakeoff.pipeline.stages.scoring.entries import describe_definition, find_bounds, has_fixed_scale
+from bakeoff.pipeline.stages.scoring.metrics import ERROR
 from bakeoff.pipeline.text.wording import count_nouns
 from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better, read_metric_entries
@@ -114,13 +115,14 @@ def _get_score(metric: str) -> str:
 def _describe_metric(metric: str, rope: float, example: RunFacts) -> ComparedMetric:
     params = example.run.params
     is_time = metric.startswith(TIME_PREFIX)
-    is_absolute = not is_time and is_bounded(_get_score(metric), read_metric_entries(params))
+    bounds = ERROR if is_time else find_bounds(_get_score(metric), read_metric_entries(params))
     return ComparedMetric(
         name=metric,
         label=label_metric(metric.removeprefix(TEST_PREFIX)),
         greater_is_better=is_greater_better(metric, params),
         rope=rope,
-        is_rope_relative=not is_absolute,
+        is_rope_relative=not has_fixed_scale(bounds),
+        bounds=bounds,
     )
 
 

@@ -13,6 +13,7 @@ from bakeoff.pipeline.comparison.cells import (
     make_cells,
 )
 from bakeoff.pipeline.comparison.comparison import (
+    WILCOXON,
     Cell,
     ComparedDataset,
     ComparedMetric,
@@ -128,6 +129,9 @@ def compare_cells(scored: ScoredCells, request: SelectionRequest, command: str =
     results = tuple(_analyze_metric(metric, datasets, rows, chosen, settings) for metric in metrics)
     row_cells = tuple(chosen.cells[row.name, dataset.name] for row in rows for dataset in datasets)
     notes = [*scored.notes, *chosen.notes, *_write_cell_notes(row_cells, datasets)]
+    overall = results[0].overall
+    if settings.overall != WILCOXON and (overall is None or overall.test == WILCOXON):
+        notes.append(f"overall={settings.overall} compares three or more configurations over several datasets only.")
     return Comparison(
         question=_write_question(rows, datasets, metrics[0]),
         selection=scored.selection,
@@ -163,6 +167,7 @@ def _make_settings(request: SelectionRequest, rows: Sequence[Configuration]) -> 
         all_pairs=request.pairs == "all",
         marks=request.marks,
         max_repeats=request.repeats if request.is_until_sure else 0,
+        overall=request.overall,
     )
 
 

@@ -25,6 +25,8 @@ class ComparedMetric:
     is_rope_relative : bool
         Whether the rope is a fraction of the base's mean on each dataset. This is the case for errors and times, whose
         magnitude depends on the dataset; scores from 0 to 1 have an absolute rope.
+    bounds : tuple of float
+        The least and the greatest possible value, at which intervals of means end.
     """
 
     name: str
@@ -32,6 +34,7 @@ class ComparedMetric:
     greater_is_better: bool
     rope: float
     is_rope_relative: bool = False
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,9 @@ class Cell:
 
 
 CORRECTED = "corrected"
+WILCOXON = "wilcoxon"
+NEMENYI = "nemenyi"
+"""The tests over datasets that decide whether two configurations differ."""
 BETTER = "v"
 WORSE = "*"
 SAME = ""
@@ -284,21 +290,25 @@ class OverallPair:
     Attributes
     ----------
     first, second : str
+        The first is the better one by the test that tells them apart, otherwise by mean rank.
     rank_difference : float
-        Mean rank of the second minus mean rank of the first; positive if the first is better.
+        Mean rank of the second minus mean rank of the first. It is negative if Wilcoxon's test and the mean ranks
+        disagree on which of the two is better.
+    p_value : float
+        The p-value that decides: `p_wilcoxon_holm` or, by Nemenyi's test, `p_nemenyi`.
     p_nemenyi : float
     p_wilcoxon, p_wilcoxon_holm : float
         The signed-rank test of the means per dataset, and its p-value adjusted over all pairs.
     wins, ties, losses : int
         The numbers of datasets on which the first has a better, equal or worse mean.
     is_told_apart : bool
-        With three or more configurations, whether both Iman and Davenport's test and `p_nemenyi` show a difference at
-        alpha, as in the bars of the diagram; with two, whether `p_wilcoxon` does.
+        Whether `p_value` shows a difference at alpha, and by Nemenyi's test also Iman and Davenport's test.
     """
 
     first: str
     second: str
     rank_difference: float
+    p_value: float
     p_nemenyi: float
     p_wilcoxon: float
     p_wilcoxon_holm: float
@@ -320,6 +330,8 @@ class OverallResult:
         Dataset -> the reason why it is excluded.
     mean_ranks : mapping of str to float
         Configuration -> rank, the best first.
+    test : {"wilcoxon", "nemenyi"}
+        The test that decides whether two configurations differ; with two of them always Wilcoxon's.
     too_few : str
         Why there are no tests, in one sentence; all p-values are then NaN. Empty if there are tests.
     friedman, friedman_p : float
@@ -329,9 +341,10 @@ class OverallResult:
     critical_difference : float
         Nemenyi's critical difference at alpha, in mean ranks.
     groups : tuple of tuple of str
-        Maximal groups of neighbours in rank that Nemenyi's test does not distinguish: the bars of the diagram.
+        The bars of the diagram: maximal groups of which no two are told apart. Each pair that is not told apart is in
+        one of them.
     pairs : tuple of OverallPair
-        All pairs; the first of each has the better mean rank, or an equal one.
+        All pairs, those of the best mean rank first.
     counts : mapping of str to tuple of int
         Configuration -> WEKA's (v/ /*): the numbers of datasets on which its mark is better than the base, the same,
         and worse.
@@ -342,6 +355,7 @@ class OverallResult:
     datasets: tuple[str, ...]
     left_out: Mapping[str, str]
     mean_ranks: Mapping[str, float]
+    test: str
     too_few: str
     friedman: float
     friedman_p: float
@@ -352,6 +366,13 @@ class OverallResult:
     pairs: tuple[OverallPair, ...]
     counts: Mapping[str, tuple[int, int, int]]
     verdict: tuple[str, ...]
+
+    @property
+    def test_name(self) -> str:
+        """The test of the pairs in words."""
+        if self.test == NEMENYI:
+            return "Nemenyi's test of mean ranks"
+        return "Wilcoxon's signed-rank test" + " with Holm's correction" * (len(self.pairs) > 1)
 
 
 @dataclass(frozen=True)
@@ -420,6 +441,8 @@ class Settings:
         Whether the marks follow Holm's correction over all pairs of a dataset, as the verdict does.
     max_repeats : int
         With ``until=sure``: the largest number of repeats; otherwise 0.
+    overall : {"wilcoxon", "nemenyi"}
+        The test over datasets that was requested.
     """
 
     alpha: float
@@ -429,6 +452,7 @@ class Settings:
     all_pairs: bool
     marks: str = CORRECTED
     max_repeats: int = 0
+    overall: str = WILCOXON
 
     def choose_p_value(self, pair: PairResult) -> float:
         """Return the p-value of a pair that decides its marks."""

@@ -182,13 +182,14 @@ def _summarize(
 ) -> Summary:
     """Return the mean of a cell with its interval, its rank, and its mark against the base."""
     estimate = compute_corrected_t_test(np.array(cell.scores[metric.name]), _get_ratio(cell, cell), 1 - settings.alpha)
+    low, high = np.clip([estimate.lower, estimate.upper], *metric.bounds).tolist()
     rank = ranks[cell.configuration]
     summary = Summary(
         configuration=cell.configuration,
         mean=estimate.mean,
         std=estimate.standard_deviation,
-        low=estimate.lower,
-        high=estimate.upper,
+        low=low,
+        high=high,
         rank=rank,
         # Equal means share their rank, so the rank of the best may be greater than 1.
         is_best=rank == min(ranks.values()),

@@ -9,6 +9,8 @@ import numpy as np
 from bakeoff.pipeline.comparison import dataset_analysis, run_grid
 from bakeoff.pipeline.comparison.comparison import (
     BETTER,
+    NEMENYI,
+    WILCOXON,
     WORSE,
     Cell,
     ComparedMetric,
@@ -21,13 +23,15 @@ from bakeoff.pipeline.comparison.comparison import (
 from bakeoff.pipeline.comparison.rank_tests import (
     MIN_DATASETS,
     MIN_FRIEDMAN_CONFIGURATIONS,
-    FriedmanTest,
-    NemenyiTest,
+    NO_FRIEDMAN_TEST,
+    compute_critical_difference,
     compute_friedman_test,
-    compute_nemenyi_test,
+    compute_nemenyi_p,
     compute_wilcoxon_p,
     count_wins,
+    find_groups,
     rank_configurations,
+    sum_signed_ranks,
 )
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 
@@ -52,25 +56,37 @@ def analyze_overall(
         if result not in complete
     }
     means = _tabulate_means(complete, names)  # (N, k)
-    ranks = rank_configurations(means, metric.greater_is_better)  # (N, k)
+    # Greater is better from here on.
+    means = means if metric.greater_is_better else -means
+    ranks = rank_configurations(means)  # (N, k)
     mean_ranks = ranks.mean(axis=0) if complete else np.full(len(names), math.nan)  # (k,)
     # Names are in the order of the ranks, so the first of each pair is the better one.
     order = np.argsort(mean_ranks, kind="stable")
     ordered = [names[number] for number in order]
     means = means[:, order]
-    friedman, nemenyi = _test_ranks(means, mean_ranks[order], metric, settings)
+    # With two configurations, ranks only count wins, so the pair is tested by Wilcoxon's test alone.
+    is_ranked = len(names) >= MIN_FRIEDMAN_CONFIGURATIONS
+    test = settings.overall if is_ranked else WILCOXON
+    is_tested = len(complete) >= MIN_DATASETS[test]
+    friedman, critical_difference = NO_FRIEDMAN_TEST, math.nan
+    if is_tested and is_ranked:
+        friedman = compute_friedman_test(means)
+        critical_difference = compute_critical_difference(*means.shape, settings.alpha)
+    pairs = _compare_pairs(ordered, means, mean_ranks[order], friedman.f_p, test, settings.alpha)
+    told_apart = {frozenset((pair.first, pair.second)) for pair in pairs if pair.is_told_apart}
     return OverallResult(
         datasets=tuple(result.dataset for result in complete),
         left_out={dataset: f"no scores of {join_words(missing)}" for dataset, missing in absent.items()},
         mean_ranks=dict(zip(ordered, mean_ranks[order].tolist(), strict=True)),
-        too_few=_explain_too_few(len(complete)),
+        test=test,
+        too_few="" if is_tested else _explain_too_few(len(complete), MIN_DATASETS[test]),
         friedman=friedman.chi2,
         friedman_p=friedman.p,
         iman_davenport=friedman.f,
         iman_davenport_p=friedman.f_p,
-        critical_difference=nemenyi.critical_difference,
-        groups=tuple(tuple(ordered[number] for number in group) for group in nemenyi.cliques),
-        pairs=_compare_pairs(ordered, means, ranks[:, order], friedman, nemenyi, settings.alpha),
+        critical_difference=critical_difference,
+        groups=find_groups(ordered, told_apart) if is_tested else (),
+        pairs=pairs,
         counts={name: _count_marks(complete, name) for name in names if name != settings.base},
         verdict=(),
     )
@@ -87,61 +103,49 @@ def _tabulate_means(results: Sequence[DatasetResult], names: Sequence[str]) -> n
     return np.array([[means[name] for name in names] for means in by_name]).reshape(len(results), len(names))
 
 
-def _explain_too_few(n_datasets: int) -> str:
-    if n_datasets >= MIN_DATASETS:
-        return ""
+def _explain_too_few(n_datasets: int, n_needed: int) -> str:
     counted = f"{count_nouns(n_datasets, 'dataset')} with scores for all configurations"
-    return f"Too few datasets for tests over datasets, which need at least {MIN_DATASETS}: {counted}."
-
-
-def _test_ranks(
-    means: np.ndarray, mean_ranks: np.ndarray, metric: ComparedMetric, settings: Settings
-) -> tuple[FriedmanTest, NemenyiTest]:
-    """Return the tests of mean ranks, whose numbers are NaN if there are too few datasets or configurations."""
-    n_datasets, n_configurations = means.shape
-    # With two configurations, ranks only count wins, so the pair is tested by Wilcoxon's test alone.
-    if n_datasets >= MIN_DATASETS and n_configurations >= MIN_FRIEDMAN_CONFIGURATIONS:
-        return compute_friedman_test(means), compute_nemenyi_test(means, metric.greater_is_better, settings.alpha)
-    nan = math.nan
-    p = np.full((n_configurations, n_configurations), nan)
-    return FriedmanTest(nan, nan, nan, nan), NemenyiTest(mean_ranks, p, nan, ())
+    return f"Too few datasets for tests over datasets, which need at least {n_needed}: {counted}."
 
 
 def _compare_pairs(
-    names: Sequence[str],
-    means: np.ndarray,
-    ranks: np.ndarray,
-    friedman: FriedmanTest,
-    nemenyi: NemenyiTest,
-    alpha: float,
+    names: Sequence[str], means: np.ndarray, mean_ranks: np.ndarray, friedman_p: float, test: str, alpha: float
 ) -> tuple[OverallPair, ...]:
-    """Return all pairs over datasets.
+    """Return all pairs over datasets, each with the better configuration first.
 
-    With three or more configurations, a pair is distinguished if Iman and Davenport's test shows any difference at all
-    and Nemenyi's post-hoc test shows one for the pair; with two, if Wilcoxon's test does.
+    By Nemenyi's test, a pair is distinguished only if Iman and Davenport's test shows any difference at all.
     """
     numbers = list(combinations(range(len(names)), 2))
-    is_tested = len(means) >= MIN_DATASETS
+    is_tested = len(means) >= MIN_DATASETS[test]
     p_wilcoxon = [compute_wilcoxon_p(means[:, i], means[:, j]) if is_tested else math.nan for i, j in numbers]
     p_holm = dataset_analysis.adjust_p_values(p_wilcoxon).tolist()
-    has_ranks = len(names) >= MIN_FRIEDMAN_CONFIGURATIONS
-    wins = count_wins(ranks)  # (k, k)
-    return tuple(
-        OverallPair(
-            first=names[i],
-            second=names[j],
-            rank_difference=float(nemenyi.mean_ranks[j] - nemenyi.mean_ranks[i]),
-            p_nemenyi=float(nemenyi.p[i, j]),
-            p_wilcoxon=p,
-            p_wilcoxon_holm=p_adjusted,
-            wins=int(wins[i, j]),
-            ties=int(len(ranks) - wins[i, j] - wins[j, i]),
-            losses=int(wins[j, i]),
-            # A comparison with NaN is false, so nothing is distinguished without a test.
-            is_told_apart=bool(max(friedman.f_p, nemenyi.p[i, j]) <= alpha if has_ranks else p <= alpha),
+    wins = count_wins(rank_configurations(means))  # (k, k)
+    pairs = []
+    for (i, j), p, p_adjusted in zip(numbers, p_wilcoxon, p_holm, strict=True):
+        difference = float(mean_ranks[j] - mean_ranks[i])
+        p_nemenyi = math.nan if math.isnan(friedman_p) else compute_nemenyi_p(difference, *means.shape)
+        p_value = p_nemenyi if test == NEMENYI else p_adjusted
+        # A comparison with NaN is false, so nothing is distinguished without a test.
+        is_told_apart = p_value <= alpha and (test == WILCOXON or friedman_p <= alpha)
+        # The mean ranks depend on the other configurations, so Wilcoxon's test may contradict their order.
+        if is_told_apart and test == WILCOXON and sum_signed_ranks(means[:, i], means[:, j]) < 0:
+            i, j, difference = j, i, -difference
+        pairs.append(
+            OverallPair(
+                first=names[i],
+                second=names[j],
+                rank_difference=difference,
+                p_value=p_value,
+                p_nemenyi=p_nemenyi,
+                p_wilcoxon=p,
+                p_wilcoxon_holm=p_adjusted,
+                wins=int(wins[i, j]),
+                ties=int(len(means) - wins[i, j] - wins[j, i]),
+                losses=int(wins[j, i]),
+                is_told_apart=is_told_apart,
+            )
         )
-        for (i, j), p, p_adjusted in zip(numbers, p_wilcoxon, p_holm, strict=True)
-    )
+    return tuple(pairs)
 
 
 def _count_marks(results: Sequence[DatasetResult], name: str) -> tuple[int, int, int]:

@@ -1,12 +1,16 @@
-"""Tests of mean scores over several datasets: Friedman, Nemenyi and Wilcoxon.
+"""Tests of mean scores over several datasets: Wilcoxon, Friedman and Nemenyi.
 
-Each dataset counts once, through the ranks of the configurations. SciPy computes all distributions except the exact one
-of the Wilcoxon test: SciPy's is valid only without ties, and with ties it enumerates all sign changes for up to 13
-datasets, which takes a second per pair. The exact distribution with ties is a sum over ranks and is computed here in
-microseconds.
+Each dataset counts once, through the ranks of the configurations or of their differences. Whether Nemenyi's test
+distinguishes two configurations depends on the others, through the ranks between the two; Wilcoxon's does not.
+
+SciPy computes all distributions except the exact one of the Wilcoxon test: SciPy's is valid only without ties, and with
+ties it enumerates all sign changes for up to 13 datasets, which takes a second per pair. The exact distribution with
+ties is a sum over ranks and is computed here in microseconds.
 
 References
 ----------
+Benavoli, A., Corani, G. and Mangili, F. (2016). Should we really use post-hoc tests based on mean-ranks? Journal of
+Machine Learning Research 17(5), 1-10.
 Demšar, J. (2006). Statistical comparisons of classifiers over multiple data sets. Journal of Machine Learning
 Research 7, 1-30.
 Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 65-70.
@@ -15,17 +19,19 @@ in Statistics 9, 571-595.
 """
 
 import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from scipy import stats
 
-MIN_DATASETS = 5
-"""Minimum number of datasets for tests over datasets."""
+from bakeoff.pipeline.comparison.comparison import NEMENYI, WILCOXON
+
+MIN_DATASETS: Mapping[str, int] = {WILCOXON: 6, NEMENYI: 5}
+"""Minimum number of datasets for tests over datasets; with five, no p-value of Wilcoxon's test is below .0625."""
 MIN_FRIEDMAN_CONFIGURATIONS = 3
 """Two configurations are compared by the Wilcoxon test."""
-MAX_DATASETS = 1_000_000
-"""The maximum number of datasets; larger numbers are reported as "no number of datasets"."""
 MAX_EXACT_DATASETS = 50
 """Maximum number of datasets for the exact distribution; R and SciPy use the same limit without ties."""
 RANKED_DIGITS = 12
@@ -52,27 +58,8 @@ class FriedmanTest:
     f_p: float
 
 
-@dataclass(frozen=True)
-class NemenyiTest:
-    """Nemenyi's test of all pairs of mean ranks.
-
-    Parameters
-    ----------
-    mean_ranks : ndarray of shape (k,)
-        The mean ranks, where 1 is the best.
-    p : ndarray of shape (k, k)
-        The p-values, corrected for all pairs; 1 on the diagonal.
-    critical_difference : float
-        Mean ranks that differ by less are not distinguished at alpha.
-    cliques : tuple of tuple of int
-        The largest groups of indistinguishable configurations, each from best to worst: the bars of a
-        critical-difference diagram. A configuration may be in several groups or in none.
-    """
-
-    mean_ranks: np.ndarray
-    p: np.ndarray
-    critical_difference: float
-    cliques: tuple[tuple[int, ...], ...]
+NO_FRIEDMAN_TEST = FriedmanTest(math.nan, math.nan, math.nan, math.nan)
+"""The result with too few datasets or configurations."""
 
 
 def round_scores(scores: np.ndarray) -> np.ndarray:
@@ -181,31 +168,18 @@ def count_wins(ranks: np.ndarray) -> np.ndarray:
     return np.asarray(np.sum(ranks[:, :, np.newaxis] < ranks[:, np.newaxis, :], axis=0))
 
 
-def compute_nemenyi_test(scores: np.ndarray, greater_is_better: bool = True, alpha: float = 0.05) -> NemenyiTest:
-    """Test all pairs of configurations by their mean ranks over datasets.
+def compute_nemenyi_p(rank_difference: float, n_datasets: int, n_configurations: int) -> float:
+    """Return the p-value of Nemenyi's test of two mean ranks, which is corrected for all pairs.
 
     Parameters
     ----------
-    scores : ndarray of shape (N, k)
-        Mean scores of k configurations on N datasets.
-    greater_is_better : bool, default True
-    alpha : float, default 0.05
-
-    Returns
-    -------
-    NemenyiTest
+    rank_difference : float
+        The difference of the mean ranks.
+    n_datasets, n_configurations : int
+        N and k.
     """
-    ranks = rank_configurations(scores, greater_is_better)  # (N, k)
-    n_datasets, n_configurations = ranks.shape
-    mean_ranks = np.mean(ranks, axis=0)  # (k,)
-    p = np.ones((n_configurations, n_configurations))
-    rows, columns = np.triu_indices(n_configurations, 1)
-    gaps = np.abs(mean_ranks[rows] - mean_ranks[columns]) / compute_rank_error(n_datasets, n_configurations)
-    p[rows, columns] = stats.studentized_range.sf(gaps * math.sqrt(2), n_configurations, np.inf)
-    p[columns, rows] = p[rows, columns]
-    critical_difference = compute_critical_difference(n_datasets, n_configurations, alpha)
-    cliques = find_cliques(mean_ranks, critical_difference)
-    return NemenyiTest(mean_ranks, p, critical_difference, cliques)
+    gap = abs(rank_difference) / compute_rank_error(n_datasets, n_configurations)
+    return float(stats.studentized_range.sf(gap * math.sqrt(2), n_configurations, np.inf))
 
 
 def compute_critical_difference(n_datasets: int, n_configurations: int, alpha: float = 0.05) -> float:
@@ -233,54 +207,42 @@ def compute_rank_error(n_datasets: int, n_configurations: int) -> float:
     return math.sqrt(k * (k + 1) / (6 * n_datasets))
 
 
-def find_cliques(mean_ranks: np.ndarray, critical_difference: float) -> tuple[tuple[int, ...], ...]:
-    """Find the largest groups of two or more indistinguishable configurations.
+def find_groups(names: Sequence[str], told_apart: Collection[frozenset[str]]) -> tuple[tuple[str, ...], ...]:
+    """Find groups in which no two configurations are told apart: the bars of a critical-difference diagram.
 
     Parameters
     ----------
-    mean_ranks : ndarray of shape (k,)
-    critical_difference : float
-        Mean ranks that differ by less than this are not distinguished.
+    names : sequence of str
+        The configurations in the order of their ranks.
+    told_apart : collection of frozenset of str
+        The pairs that are told apart.
 
     Returns
     -------
-    cliques : tuple of tuple of int
-        Groups of configuration indices, best first within and among groups.
+    groups : tuple of tuple of str
+        Groups to which no configuration can be added, each in the order of the ranks. Any two configurations that are
+        not told apart share a group, so that one configuration may be in several groups or in none.
     """
-    order = np.argsort(mean_ranks, kind="stable")  # (k,)
-    ordered = np.asarray(mean_ranks)[order]  # (k,)
-    found: list[tuple[int, ...]] = []
-    end_before = 0
-    for start in range(len(ordered)):
-        is_near = ordered - ordered[start] < critical_difference  # (k,)
-        end = int(np.count_nonzero(is_near))
-        # A group with the same end as the previous one is contained in it.
-        if end - start >= 2 and end > end_before:
-            found.append(tuple(int(number) for number in order[start:end]))
-        end_before = max(end_before, end)
-    return tuple(found)
+    groups: list[tuple[str, ...]] = []
+    joined: set[tuple[str, str]] = set()
+    for pair in combinations(names, 2):
+        if frozenset(pair) in told_apart or pair in joined:
+            continue
+        group = {*pair}
+        for name in names:
+            if not any(frozenset((name, member)) in told_apart for member in group):
+                group.add(name)
+        groups.append(tuple(name for name in names if name in group))
+        joined.update(combinations(groups[-1], 2))
+    return tuple(groups)
 
 
-def count_datasets(rank_difference: float, n_configurations: int, alpha: float = 0.05) -> int | None:
-    """Count the datasets required for Nemenyi's critical difference to be at most a difference of mean ranks.
+def count_least_datasets(n_pairs: int, alpha: float = 0.05) -> int:
+    """Count the datasets on which Wilcoxon's test can show any difference among pairs with Holm's correction.
 
-    Parameters
-    ----------
-    rank_difference : float
-        The observed difference, assumed to stay the same on more datasets.
-    n_configurations : int
-    alpha : float, default 0.05
-
-    Returns
-    -------
-    int or None
-        The number of datasets, or None if the difference is 0 or requires more than `MAX_DATASETS`.
+    The smallest p-value of N datasets is ``2 / 2 ** N``, and Holm's correction multiplies it by the number of pairs.
     """
-    if rank_difference <= 0:
-        return None
-    of_one_dataset = compute_critical_difference(1, n_configurations, alpha)
-    n_datasets = math.ceil((of_one_dataset / rank_difference) ** 2)
-    return n_datasets if n_datasets <= MAX_DATASETS else None
+    return math.ceil(1 + math.log2(n_pairs / alpha))
 
 
 def compute_wilcoxon_p(scores: np.ndarray, base_scores: np.ndarray) -> float:
@@ -314,6 +276,17 @@ def compute_wilcoxon_p(scores: np.ndarray, base_scores: np.ndarray) -> float:
     ranks = stats.rankdata(np.abs(differences))  # (N,)
     # The halves of the zeros' ranks are the same on both sides, whatever the signs.
     return _compute_exact_p(ranks[is_signed], np.sum(ranks[differences > 0]))
+
+
+def sum_signed_ranks(scores: np.ndarray, base_scores: np.ndarray) -> float:
+    """Return the sum of the signed ranks of Wilcoxon's test, which is positive if the first scores are greater.
+
+    Parameters
+    ----------
+    scores, base_scores : ndarray of shape (N,)
+    """
+    differences = _subtract_rounded(scores, base_scores)  # (N,)
+    return float(np.sum(np.sign(differences) * stats.rankdata(np.abs(differences))))
 
 
 def _subtract_rounded(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray:

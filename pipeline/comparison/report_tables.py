@@ -144,7 +144,7 @@ def _tabulate_costs(comparison: Comparison, result: MetricResult) -> Table:
 
 def tabulate_pairs(comparison: Comparison, result: DatasetResult) -> Table:
     """Return all pairs of one dataset, or those that include the best configuration."""
-    shown, hidden = _choose_pairs(comparison, result.pairs)
+    shown, hidden = _choose_pairs(comparison, result.pairs, result.summaries[0].configuration)
     rows: list[Row] = [
         [
             _name_pair(pair),
@@ -160,13 +160,14 @@ def tabulate_pairs(comparison: Comparison, result: DatasetResult) -> Table:
     if comparison.settings.max_repeats:
         columns.append("answer")
     # Lower errors are better, so the sign needs an explanation.
-    footnote = f"If the difference is positive, the first is better. {hidden}".strip()
+    unadjusted = "Intervals are not adjusted for the number of pairs. " if len(result.pairs) > 1 else ""
+    footnote = f"If the difference is positive, the first is better. {unadjusted}{hidden}".strip()
     return make_table(f"pairs on {result.dataset}", columns, rows, footnote)
 
 
 def tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> Table:
     """Return all pairs over datasets, or those that include the best configuration."""
-    shown, hidden = _choose_pairs(comparison, overall.pairs)
+    shown, hidden = _choose_pairs(comparison, overall.pairs, next(iter(overall.mean_ranks)))
     rows: list[Row] = [
         [
             _name_pair(pair),
@@ -177,14 +178,15 @@ def tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> Ta
         for pair in shown
     ]
     columns = ("pair", "ranks apart", "win/tie/loss", "p Nemenyi", "p Wilcoxon", "p Holm")
-    return make_table("pairs over datasets", columns, rows, hidden)
+    footnote = f"Pairs with {TOLD_APART} differ significantly by {overall.test_name}. {hidden}".strip()
+    return make_table("pairs over datasets", columns, rows, footnote)
 
 
-def _choose_pairs(comparison: Comparison, pairs: Sequence[Any]) -> tuple[Sequence[Any], str]:
+def _choose_pairs(comparison: Comparison, pairs: Sequence[Any], best: str) -> tuple[Sequence[Any], str]:
     """Return the pairs to list, and a sentence on the number of hidden ones."""
     if comparison.settings.all_pairs:
         return pairs, ""
-    shown = [pair for pair in pairs if pair.first == pairs[0].first]
+    shown = [pair for pair in pairs if best in (pair.first, pair.second)]
     n_hidden = len(pairs) - len(shown)
     others = "other one" if n_hidden == 1 else f"{format_count(n_hidden)} others"
     return shown, f"Pairs with the best; pairs=all shows the {others}." if n_hidden else ""

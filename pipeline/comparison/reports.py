@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.pipeline.comparison.comparison import Comparison, MetricResult
+from bakeoff.pipeline.comparison.comparison import NEMENYI, Comparison, MetricResult
 from bakeoff.pipeline.comparison.report_tables import iterate_result, iterate_sections, tabulate_datasets
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.output_file import render_csv as render_csv_table
@@ -94,11 +94,11 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
         names,
         list(overall.mean_ranks.values()),
         [[names.index(member) for member in group] for group in overall.groups],
-        critical_difference=overall.critical_difference,
-        note=f"Nemenyi, α = {comparison.settings.alpha:g}",
+        critical_difference=overall.critical_difference if overall.test == NEMENYI else 0.0,
+        note=f"{overall.test_name}, α = {comparison.settings.alpha:g}",
     )
     caption = f"Mean ranks by {comparison.find_metric(result.metric).label} over {len(overall.datasets)} datasets."
-    return figure, f"{caption} Configurations joined by a bar do not differ significantly."
+    return figure, f"{caption} No two with a dot on the same bar differ significantly by {overall.test_name}."
 
 
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bakeoff.pipeline.comparison.comparison import NEMENYI, WILCOXON
 from bakeoff.pipeline.config.requests import ExperimentRequest, TrustRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tables.output_file import COMPARISON, DIFFERENCE, REPORT_FORMATS
@@ -15,6 +16,7 @@ CHOICES = {
     "to": FORMATS,
     "pairs": ("best", "all"),
     "marks": ("corrected", "uncorrected"),
+    "overall": (WILCOXON, NEMENYI),
     "choice": ("auto", "none"),
     "until": ("end", "sure"),
     "fail_if": ("never", "worse"),
@@ -22,8 +24,8 @@ CHOICES = {
 }
 """Field -> allowed values, the default first."""
 COMMAND_KEYS = (
-    "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "marks", "choice",
-    "dataset", "until", "repeats", "seal",
+    "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "marks",
+    "overall", "choice", "dataset", "until", "repeats", "seal",
 )  # fmt: skip
 """Keys that determine the numbers of a comparison."""
 RUN_WORDS = ("latest", "best")
@@ -63,6 +65,8 @@ class SelectionRequest(ExperimentRequest):
         all to list every pair on every dataset; by default best, which lists the pairs with the best configuration.
     marks : str
         uncorrected, for the marks of WEKA, which disregard the number of pairs; by default those of the verdict.
+    overall : str
+        nemenyi, to compare mean ranks over datasets; by default wilcoxon, whose result for a pair depends on no other.
     choice : str
         none, so that no row represents several configurations of a learner; by default auto.
     until : str
@@ -83,6 +87,7 @@ class SelectionRequest(ExperimentRequest):
     rope: float = 0.01
     pairs: str = "best"
     marks: str = "corrected"
+    overall: str = WILCOXON
     choice: str = "auto"
     until: str = "end"
     repeats: int = MAX_REPEATS
@@ -92,8 +97,7 @@ class SelectionRequest(ExperimentRequest):
         for name in CHOICES:
             if getattr(self, name, None) is not None:
                 require_choice(name, getattr(self, name))
-        if not 0 < self.alpha < 1:
-            raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
+        _require_level(self.alpha)
         if not 0 <= self.rope < 1:
             raise UserError(f"rope={self.rope:g} must be at least 0 and below 1, such as 0.01.")
         if not 2 <= self.repeats <= MAX_LOOKS:
@@ -205,6 +209,11 @@ def _write_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _require_level(alpha: float) -> None:
+    if not 0 < alpha < 1:
+        raise UserError(f"alpha={alpha:g} must be a number between 0 and 1, such as 0.05.")
+
+
 def require_choice(key: str, given: str) -> None:
     """Reject a value that is not allowed for a key of a comparison.
 
@@ -246,8 +255,7 @@ class ReportRequest(ExperimentRequest, TrustRequest):
         if self.to is not None:
             require_choice("to", self.to)
         DIFFERENCE.find_format(self.output, self.to)
-        if not 0 < self.alpha < 1:
-            raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
+        _require_level(self.alpha)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,8 +22,8 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.content import read_content
 from bakeoff.pipeline.stages.dataset.files import read_file, require_file
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.stages.scoring.entries import is_bounded, is_greater_better
-from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION
+from bakeoff.pipeline.stages.scoring.entries import find_bounds, has_fixed_scale, is_greater_better
+from bakeoff.pipeline.stages.scoring.metrics import ANY_NUMBER, CLASSIFICATION, REGRESSION
 from bakeoff.pipeline.text.wording import count_nouns, join_words, name_first
 from bakeoff.pipeline.tracking.store import tidy_name
 
@@ -33,6 +33,7 @@ FOLDS = ("repeat", "fold")
 SIZES = ("n_train", "n_test")
 DATASET_CURE = re.compile(r"; [^;]*dataset\..*", re.DOTALL)
 """The end of a message with a key of a dataset, which a table of scores does not have."""
+PERCENT = 100
 ROW = "row"
 """A column with the number of each row, for messages."""
 MAX_ASSUMED_FOLDS = 20
@@ -154,10 +155,13 @@ def _describe_metric(request: CompareRequest, scores: pd.Series) -> ComparedMetr
             f"metric={name} and greater_is_better={str(given).lower()} give no single direction of the scores; give a "
             f"known metric alone, such as metric=accuracy, or greater_is_better=true or false for others. {hint}"
         )
+    low, high = find_bounds(name)
     # Scores in percent are not on the scale of the metric.
-    is_on_scale = known is not None and is_bounded(name) and not scores.abs().max() > 1
+    units = [unit for unit in (1, PERCENT) if unit * low <= scores.min() and scores.max() <= unit * high]
+    bounds = (units[0] * low, units[0] * high) if units else ANY_NUMBER
     label = label_metric(name or SCORE)
-    return ComparedMetric(name or SCORE, label, greater_is_better, request.rope, not is_on_scale)
+    is_on_scale = len(units) == 2 and has_fixed_scale(bounds)
+    return ComparedMetric(name or SCORE, label, greater_is_better, request.rope, not is_on_scale, bounds)
 
 
 def _make_cells(

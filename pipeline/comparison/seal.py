@@ -97,6 +97,7 @@ def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
         "alpha": request.alpha,
         "rope": request.rope,
         REPEATS: request.repeats if request.is_until_sure else 0,
+        "overall": request.overall,
     }
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     text = json.dumps(asdict(Seal(request.seal, now, settings, candidates)), indent=1)
@@ -172,10 +173,12 @@ def _compare_settings(seal: Seal, comparison: Comparison) -> Iterator[str]:
         "alpha": settings.alpha,
         "rope": comparison.metrics[0].rope,
         REPEATS: settings.max_repeats,
+        "overall": settings.overall,
     }
     for key, value in used.items():
-        if value != seal.settings[key]:
-            yield f"{key} is {value} instead of {'the best' if seal.settings[key] == '' else seal.settings[key]}"
+        sealed = seal.settings.get(key, value)
+        if value != sealed:
+            yield f"{key} is {value} instead of {'the best' if sealed == '' else sealed}"
 
 
 def _shorten(metrics: Sequence[str]) -> str:

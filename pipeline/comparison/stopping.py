@@ -51,9 +51,8 @@ class PairStop:
     ----------
     test : CorrectedTTest
         On the folds up to this look.
-    p_difference, p_equality : float
-        Of the corrected t-test, and the larger one of the two one-sided tests; corrected for the looks and for all
-        pairs.
+    p_difference : float
+        Of the corrected t-test; corrected for the looks and for all pairs.
     repeats : int
         The number of repeats up to this look.
     answer : str
@@ -62,7 +61,6 @@ class PairStop:
 
     test: CorrectedTTest
     p_difference: float
-    p_equality: float = float("nan")
     repeats: int = 0
     answer: str = ""
 
@@ -118,7 +116,7 @@ class StopRule:
             for pair, answer in enumerate(answers):
                 if answer == UNDECIDED:
                     answers[pair] = self._answer(tests[pair], *adjusted[pair])
-        return list(starmap(PairStop, zip(tests, *adjusted.T.tolist(), repeats, answers, strict=True)))
+        return list(starmap(PairStop, zip(tests, adjusted[:, 0].tolist(), repeats, answers, strict=True)))
 
     def _compute_p_values(self, test: CorrectedTTest, ratio: float) -> np.ndarray:
         """Return the p-values of the difference and of the equality of a pair, corrected for all looks."""

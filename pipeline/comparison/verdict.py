@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 from bakeoff.pipeline.comparison.comparison import (
+    NEMENYI,
     Cell,
     ComparedDataset,
     ComparedMetric,
@@ -22,7 +23,7 @@ from bakeoff.pipeline.comparison.comparison import (
     Settings,
     Summary,
 )
-from bakeoff.pipeline.comparison.rank_tests import MIN_FRIEDMAN_CONFIGURATIONS, count_datasets
+from bakeoff.pipeline.comparison.rank_tests import count_least_datasets
 from bakeoff.pipeline.comparison.run_facts import group_by
 from bakeoff.pipeline.comparison.stopping import EQUAL, TOLD_APART, UNDECIDED
 from bakeoff.pipeline.errors import UserError
@@ -52,10 +53,13 @@ class Standing:
     order : tuple of str
         Names from best to worst.
     tests : Tests
+    measure : str
+        What the order is by.
     """
 
     order: tuple[str, ...]
     tests: Tests
+    measure: str = "mean"
 
     def is_told_apart(self, first: str, second: str) -> bool:
         """Whether two configurations are distinguished."""
@@ -155,46 +159,35 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
     if not result.datasets:
         return (result.too_few,)
     order = tuple(result.mean_ranks)
-    has_ranks_test = len(order) >= MIN_FRIEDMAN_CONFIGURATIONS
     ranks = f"mean rank by {metric.label} ({format_statistic(result.mean_ranks[order[0]])} of {len(order)})"
     n_datasets = count_nouns(len(result.datasets), "dataset")
     if result.too_few:
         return (f"{order[0]} has the best {ranks} over {n_datasets}, too few for a test.",)
-    if has_ranks_test and result.iman_davenport_p > settings.alpha:
+    if result.test == NEMENYI and result.iman_davenport_p > settings.alpha:
         p = equate_p(result.iman_davenport_p)
         return (
             f"Over {n_datasets}, no configuration is significantly better than another (Iman and Davenport's "
             f"test, {p}); {order[0]} has the best {ranks}.",
         )
-    tests = {
-        frozenset((pair.first, pair.second)): (
-            pair.is_told_apart,
-            pair.p_nemenyi if has_ranks_test else pair.p_wilcoxon,
-        )
+    reversed_pairs = [
+        f"{pair.first} beats {pair.second}, {equate_p(pair.p_value)}"
         for pair in result.pairs
-    }
-    standing = Standing(order, tests)
-    name = "Nemenyi's test of mean ranks" if has_ranks_test else "Wilcoxon's signed-rank test"
-    claim = write_standing(standing).removesuffix(".").replace("No two of", "no two of")
-    sentence = f"Over {n_datasets}, {claim} ({name})."
-    return (sentence, *_add_dataset_requirement(standing, result, settings))
-
-
-def _add_dataset_requirement(standing: Standing, result: OverallResult, settings: Settings) -> list[str]:
-    """Return in words how many datasets are required to distinguish the best from the next one by rank."""
-    leaders = standing.leaders
-    if len(leaders) == 1 or math.isnan(result.critical_difference):
-        return []
-    difference = result.mean_ranks[leaders[1]] - result.mean_ranks[leaders[0]]
-    n_needed = count_datasets(difference, len(standing.order), settings.alpha)
-    if n_needed is None:
-        return []
-    critical = format_statistic(result.critical_difference)
-    return [
-        f"Mean ranks differ significantly if they are at least {critical} apart; the difference between "
-        f"{leaders[0]} and {leaders[1]}, {format_statistic(difference)}, would need about "
-        f"{count_nouns(n_needed, 'dataset')}."
+        if pair.is_told_apart and pair.rank_difference < 0
     ]
+    if reversed_pairs:
+        return (
+            f"Over {n_datasets}, {order[0]} has the best {ranks}, but {result.test_name} contradicts the order of the "
+            f"mean ranks: {_enumerate(reversed_pairs)}. The table of pairs has all results.",
+        )
+    tests = {frozenset((pair.first, pair.second)): (pair.is_told_apart, pair.p_value) for pair in result.pairs}
+    standing = Standing(order, tests, "mean rank")
+    claim = write_standing(standing).removesuffix(".").replace("No two of", "no two of")
+    sentence = f"Over {n_datasets}, {claim} ({result.test_name})."
+    n_least = count_least_datasets(len(tests), settings.alpha)
+    if result.test == NEMENYI or len(result.datasets) >= n_least:
+        return (sentence,)
+    counted = count_nouns(len(tests), "pair")
+    return (sentence, f"On fewer than {n_least} datasets, none of {counted} can differ significantly by this test.")
 
 
 def write_standing(standing: Standing) -> str:
@@ -215,42 +208,51 @@ def write_standing(standing: Standing) -> str:
     others = [name for name in standing.order if name not in leaders]
     if not rivals:
         return f"{best} is the best: it beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}."
-    ps = standing.list_p([best], rivals)
     are_first = list(standing.order[: len(leaders)]) == leaders
     are_equal = not any(standing.is_told_apart(*pair) for pair in combinations(leaders, 2))
     if not are_first or not are_equal:
         # A highly variable configuration may be indistinguishable from the best although its scores are worse than
         # others'.
         beaten = f" and beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}" if others else ""
-        verb = "does" if len(rivals) == 1 else "do"
-        undecided = f"{_enumerate(rivals)} {verb} not differ significantly from it, {_bound_p(ps, min)}"
-        return f"{best} has the best mean{beaten}; {undecided}."
+        among = [
+            f"{first} beats {second}"
+            for first, second in combinations(rivals, 2)
+            if standing.is_told_apart(first, second)
+        ]
+        inner = f"; of these, {_enumerate(among)}" if among else ""
+        return f"{best} has the best {standing.measure}{beaten}; {_write_undecided(standing, rivals, [best])}{inner}."
+    p = _bound_p([standing.tests[frozenset(pair)][1] for pair in combinations(leaders, 2)], min)
     if not others:
         claim = (
             f"{join_words(leaders)} do not differ"
             if len(leaders) == 2
             else f"No two of the {len(leaders)} configurations differ"
         )
-        return f"{claim} significantly, {_bound_p([p for _, p in standing.tests.values()], min)}."
-    claim = f"{_enumerate(leaders)} are the best and do not differ significantly, {_bound_p(ps, min)}"
+        return f"{claim} significantly, {p}."
+    claim = f"{_enumerate(leaders)} are the best and do not differ significantly, {p}"
     return f"{claim}; {_write_beaten(standing, leaders, others)}."
 
 
 def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[str]) -> str:
-    """Return which configurations are beaten by all leaders, and which are beaten only by the best."""
-    best = leaders[0]
-    beaten_by_all = [name for name in others if all(standing.is_told_apart(leader, name) for leader in leaders)]
-    partly = [name for name in others if name not in beaten_by_all]
+    """Return which configurations each leader beats, and which of them it is not told apart from."""
+    rivals = group_by(others, lambda name: tuple(each for each in leaders if not standing.is_told_apart(each, name)))
     clauses = []
-    if beaten_by_all:
-        subject = "both beat" if len(leaders) == 2 else f"all {len(leaders)} beat"
-        p = _bound_p(standing.list_p(leaders, beaten_by_all), max)
-        clauses.append(f"{subject} {_enumerate(beaten_by_all)}, {p}")
-    if partly:
-        verb = "also beats" if beaten_by_all else "beats"
-        p = _bound_p(standing.list_p([best], partly), max)
-        clauses.append(f"{best} {verb} {_enumerate(partly)}, {p}, which is not significant for all others")
+    for equals, names in sorted(rivals.items(), key=lambda item: len(item[0])):
+        winners = [leader for leader in leaders if leader not in equals]
+        subject, verb = _enumerate(winners), "beats" if len(winners) == 1 else "beat"
+        if not equals:
+            subject = "both" if len(leaders) == 2 else f"all {len(leaders)}"
+        clauses.append(f"{subject} {verb} {_enumerate(names)}, {_bound_p(standing.list_p(winners, names), max)}")
+        if equals:
+            clauses.append(_write_undecided(standing, equals, names))
     return "; ".join(clauses)
+
+
+def _write_undecided(standing: Standing, firsts: Sequence[str], seconds: Sequence[str]) -> str:
+    """Return that configurations are not told apart from others."""
+    verb = "does" if len(firsts) == 1 else "do"
+    p = _bound_p(standing.list_p(firsts, seconds), min)
+    return f"{_enumerate(firsts)} {verb} not differ significantly from {_enumerate(seconds)}, {p}"
 
 
 def _write_requirement(pair: PairResult, settings: Settings) -> str:

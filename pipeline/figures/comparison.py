@@ -45,10 +45,12 @@ def draw_critical_difference(
     mean_ranks: Sequence[float] | np.ndarray,
     groups: Sequence[Sequence[int]],
     *,
-    critical_difference: float,
+    critical_difference: float = 0.0,
     note: str = "",
 ) -> Figure:
     """Draw mean ranks on an axis with the best on the left, and bars over the indistinguishable groups.
+
+    A bar has a dot for each member of its group, because it may pass over others.
 
     Parameters
     ----------
@@ -58,9 +60,9 @@ def draw_critical_difference(
     groups : sequence of sequences of int
         Positions of configurations that cannot be distinguished.
     critical_difference : float
-        The critical difference, drawn as a bar above the axis.
+        The critical difference, drawn as a bar above the axis; 0 if the test has none.
     note : str
-        The test, written after the critical difference.
+        The test, written above the axis.
 
     References
     ----------
@@ -79,10 +81,11 @@ def draw_critical_difference(
     for side, positions in (("left", order[:n_left]), ("right", order[n_left:][::-1])):
         for row, position in enumerate(positions):
             _draw_name(axes, texts[position], ranks[position], first_row + row, side)
-    text = f"CD = {format_statistic(critical_difference)}" + (f" ({note})" if note else "")
-    ends = [ranks.min(), ranks.min() + critical_difference]
-    axes.plot(ends, [CRITICAL_ROW, CRITICAL_ROW], "|-", color=TEXT_COLOUR)
-    axes.annotate(text, (ends[0], CRITICAL_ROW), (0, 5), textcoords="offset points")
+    if critical_difference:
+        note = f"CD = {format_statistic(critical_difference)}" + (f" ({note})" if note else "")
+        ends = [ranks.min(), ranks.min() + critical_difference]
+        axes.plot(ends, [CRITICAL_ROW, CRITICAL_ROW], "|-", color=TEXT_COLOUR)
+    axes.annotate(note, (ranks.min(), CRITICAL_ROW), (0, 5), textcoords="offset points")
     return axes.figure  # type: ignore[return-value]
 
 

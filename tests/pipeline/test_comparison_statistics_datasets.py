@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import math
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 import pytest
-import scikit_posthocs
-from published_scores import DEMSAR_AUC
+from extras import load_oracle
+from published_scores import DEMSAR_AUC, GARCIA_HERRERA_ACCURACY
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from bakeoff.pipeline.comparison.overall_analysis import find_pareto_front
 from bakeoff.pipeline.comparison.rank_tests import (
     compute_critical_difference,
     compute_friedman_test,
-    compute_nemenyi_test,
+    compute_nemenyi_p,
     compute_wilcoxon_p,
-    count_datasets,
+    count_least_datasets,
     count_wins,
-    find_cliques,
+    find_groups,
     rank_configurations,
+    sum_signed_ranks,
 )
 from bakeoff.pipeline.model.row_report import adjust_by_holm
 
-C45, M, CF, M_CF = range(4)
+C45, M, _, M_CF = range(4)
 
 
 def test_mean_ranks_are_demsars() -> None:
     mean_ranks = rank_configurations(DEMSAR_AUC).mean(axis=0)
     assert mean_ranks.round(3).tolist() == [3.143, 2.0, 2.893, 1.964]
+
+
+def test_mean_ranks_and_friedman_are_those_of_garcia_and_herrera() -> None:
+    ranks = rank_configurations(GARCIA_HERRERA_ACCURACY).mean(axis=0)
+    assert ranks.round(3).tolist() == [2.1, 3.25, 2.2, 4.333, 3.117]
+    # Without the correction for ties, χ² = 12 N / (k (k + 1)) (Σ ranks² - k (k + 1)² / 4) is 39.647, and F 14.309.
+    chi2 = 12 * (np.sum(ranks**2) - 45)
+    assert (round(chi2, 3), round(29 * chi2 / (30 * 4 - chi2), 3)) == (39.647, 14.309)
 
 
 def test_friedman_with_correction_for_ties_is_rs() -> None:
@@ -42,16 +49,14 @@ def test_friedman_with_correction_for_ties_is_rs() -> None:
 
 
 def test_nemenyi_draws_demsars_conclusions() -> None:
-    at_05 = compute_nemenyi_test(DEMSAR_AUC)
     # CD is 1.25, and even the best and the worst differ by less. R: qtukey(.95,4,Inf)/sqrt(2)*sqrt(4*5/(6*14))
-    assert at_05.critical_difference == pytest.approx(1.25355914949599, rel=1e-7)
-    assert at_05.cliques == ((M_CF, M, CF, C45),)
-    assert np.all(at_05.p > 0.05)
-    # At .10, CD is 1.12: C4.5 is worse than C4.5+m and C4.5+m+cf, and C4.5+cf may belong to either group.
-    at_10 = compute_nemenyi_test(DEMSAR_AUC, alpha=0.1)
-    assert at_10.critical_difference == pytest.approx(1.12, abs=0.005)
-    assert at_10.cliques == ((M_CF, M, CF), (CF, C45))
-    assert {(i, j) for i, j in combinations(range(4), 2) if at_10.p[i, j] < 0.1} == {(C45, M), (C45, M_CF)}
+    assert compute_critical_difference(14, 4) == pytest.approx(1.25355914949599, rel=1e-7)
+    assert compute_critical_difference(14, 4, alpha=0.1) == pytest.approx(1.12, abs=0.005)
+    ranks = rank_configurations(DEMSAR_AUC).mean(axis=0)
+    p = {pair: compute_nemenyi_p(ranks[pair[0]] - ranks[pair[1]], 14, 4) for pair in combinations(range(4), 2)}
+    assert min(p.values()) > 0.05
+    # At .10, C4.5 is worse than C4.5+m and C4.5+m+cf, and C4.5+cf may belong to either group.
+    assert {pair for pair in p if p[pair] < 0.1} == {(C45, M), (C45, M_CF)}
 
 
 @pytest.mark.parametrize(("k", "quantile"), [(2, 1.960), (4, 2.569), (6, 2.850), (10, 3.164)])
@@ -123,31 +128,47 @@ def test_wins_ties_and_losses_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mean_ranks", "difference", "cliques"),
+    ("told_apart", "groups"),
     [
-        ([1.0, 2.0, 3.0], 0.5, ()),
-        ([1.0, 2.0, 3.0], 1.5, ((0, 1), (1, 2))),
-        ([3.0, 1.0, 2.0], 5.0, ((1, 2, 0),)),
-        ([1.0, 1.2, 3.0, 3.1, 3.2], 1.0, ((0, 1), (2, 3, 4))),
-        ([1.0, 2.0], 1.0, ()),
+        ("", ["abcd"]),
+        ("ab ac ad bc bd cd", []),
+        ("ad", ["abc", "bcd"]),
+        ("ac ad bc bd", ["ab", "cd"]),
+        # The bar of a and c passes over b, which differs from both.
+        ("ab bc ad bd cd", ["ac"]),
+        ("ab cd", ["ac", "ad", "bc", "bd"]),
     ],
 )
-def test_cliques_are_the_largest_groups(mean_ranks: list[float], difference: float, cliques: Any) -> None:
-    assert find_cliques(np.array(mean_ranks), difference) == cliques
+def test_groups_join_exactly_the_pairs_that_are_not_told_apart(told_apart: str, groups: list[str]) -> None:
+    apart = set(map(frozenset, told_apart.split()))
+    found = find_groups("abcd", apart)
+    assert ["".join(group) for group in found] == groups
+    joined = {frozenset(pair) for group in found for pair in combinations(group, 2)}
+    assert joined == set(map(frozenset, combinations("abcd", 2))) - apart
+    # No group has room for another one.
+    assert not any(all(frozenset((x, y)) in joined for y in group) for group in found for x in set("abcd") - {*group})
 
 
-def test_enough_datasets_bring_the_critical_difference_down() -> None:
-    needed = count_datasets(0.5, 4)
-    assert needed is not None
-    assert compute_critical_difference(needed, 4) <= 0.5 < compute_critical_difference(needed - 1, 4)
-    assert count_datasets(0.0, 4) is None
-    assert count_datasets(1e-6, 4) is None
+@pytest.mark.parametrize(("n_pairs", "n_datasets"), [(1, 6), (3, 7), (10, 9), (45, 11)])
+def test_on_fewer_datasets_no_pair_can_differ(n_pairs: int, n_datasets: int) -> None:
+    assert count_least_datasets(n_pairs) == n_datasets
+    for number, is_enough in ((n_datasets - 1, False), (n_datasets, True)):
+        smallest = compute_wilcoxon_p(np.linspace(0.6, 0.9, number), np.full(number, 0.5))
+        adjusted = adjust_by_holm(np.array([smallest, *[1.0] * (n_pairs - 1)]))
+        assert bool(adjusted.min() <= 0.05) is is_enough
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_signed_ranks_are_scipys(seed: int) -> None:
+    differences = np.random.default_rng(seed).integers(-4, 6, 12) / 8
+    theirs = stats.wilcoxon(differences, zero_method="zsplit", alternative="greater").statistic
+    assert 2 * theirs - 78 == pytest.approx(sum_signed_ranks(differences, np.zeros(12)))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_holm_is_that_of_statsmodels(seed: int) -> None:
     p = np.random.default_rng(seed).uniform(0, 0.2, 20).round(2)
-    _, adjusted, _, _ = multipletests(p, method="holm")
+    _, adjusted, _, _ = load_oracle("statsmodels.stats.multitest").multipletests(p, method="holm")
     assert len(adjust_by_holm(p[:0])) == 0
     assert adjust_by_holm(p) == pytest.approx(adjusted, rel=1e-14)
 
@@ -155,8 +176,10 @@ def test_holm_is_that_of_statsmodels(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_nemenyis_p_values_are_those_of_scikit_posthocs(seed: int) -> None:
     scores = np.random.default_rng(seed).normal(size=(8, 6)).round(1)
-    expected = scikit_posthocs.posthoc_nemenyi_friedman(scores).to_numpy()
-    assert compute_nemenyi_test(scores).p == pytest.approx(expected, rel=1e-10)
+    expected = load_oracle("scikit_posthocs").posthoc_nemenyi_friedman(scores).to_numpy()
+    ranks = rank_configurations(scores).mean(axis=0)
+    p = [[compute_nemenyi_p(first - second, 8, 6) for first in ranks] for second in ranks]
+    assert np.array(p) == pytest.approx(expected, rel=1e-10)
 
 
 def test_the_pareto_front_holds_what_nothing_beats() -> None:

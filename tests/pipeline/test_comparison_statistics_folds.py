@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-import baycomp
 import numpy as np
 import pytest
+from extras import load_oracle
 from published_scores import SONAR_J48, SONAR_NAIVE_BAYES
 from scipy import stats
 
@@ -114,7 +114,7 @@ def test_the_posterior_of_another_correlation_is_rs() -> None:
 @pytest.mark.parametrize("rope", [0.0, 0.02])
 def test_the_posterior_is_baycomps_where_its_ratio_is_the_actual_one(runs: int, rope: float) -> None:
     scores = np.random.default_rng(runs).normal(0.8, 0.05, (2, 20))  # (2, J)
-    theirs = baycomp.two_on_single(scores[0], scores[1], rope=rope, runs=runs)
+    theirs = load_oracle("baycomp").two_on_single(scores[0], scores[1], rope=rope, runs=runs)
     n_folds = 20 // runs
     posterior = compute_posterior(compute_corrected_t_test(scores[1] - scores[0], 1 / (n_folds - 1)), rope)
     assert (posterior.worse, posterior.better) == pytest.approx((theirs[0], theirs[-1]), rel=1e-9)

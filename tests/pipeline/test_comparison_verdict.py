@@ -20,20 +20,44 @@ from bakeoff.pipeline.comparison.verdict import Standing, write_standing
         ((0.3, 0.2, 0.9), "No two of the 3 configurations differ significantly, p ≥ .20."),
         (
             (0.41, 0.04, 0.07),
-            "a and b are the best and do not differ significantly, p = .41; a beats c, p = .040, which is not",
+            "a and b are the best and do not differ significantly, p = .41; a beats c, p = .040; "
+            "b does not differ significantly from c, p = .070.",
         ),
-        ((0.41, 0.2, 0.04), "a has the best mean; b and c do not differ significantly from it, p ≥ .20."),
+        (
+            (0.41, 0.2, 0.04),
+            "a has the best mean; b and c do not differ significantly from a, p ≥ .20; of these, b beats c.",
+        ),
         (
             (0.003, 0.3, 0.4),
-            "a has the best mean and beats b, p = .0030; c does not differ significantly from it, p = .30.",
+            "a has the best mean and beats b, p = .0030; c does not differ significantly from a, p = .30.",
+        ),
+        (
+            # The smallest p-value of three leaders is that of the last two.
+            (0.41, 0.3, 0.001, 0.06, 0.001, 0.001),
+            "a, b and c are the best and do not differ significantly, p ≥ .060; all 3 beat d, p = .0010.",
+        ),
+        (
+            (0.41, 0.03, 0.02, 0.2, 0.3, 0.9),
+            "a and b are the best and do not differ significantly, p = .41; a beats c and d, p ≤ .030; "
+            "b does not differ significantly from c and d, p ≥ .20.",
+        ),
+        (
+            (0.41, 0.3, 0.04, 0.7, 0.2, 0.01),
+            "a, b and c are the best and do not differ significantly, p ≥ .30; a and c beat d, p ≤ .040; "
+            "b does not differ significantly from d, p = .20.",
+        ),
+        (
+            (0.41, 0.03, 0.02, 0.01, 0.3, 0.9),
+            "a and b are the best and do not differ significantly, p = .41; both beat c, p ≤ .030; a beats d, p = .020; "
+            "b does not differ significantly from d, p = .30.",
         ),
         ((0.2,), "a and b do not differ significantly, p = .20."),
         ((0.0004,), "a is the best: it beats b, p < .001."),
     ],
 )
 def test_who_leads_and_whom_the_leaders_beat(p_values: tuple[float, ...], sentence: str) -> None:
-    """The p-values are those of (a, b), (a, c) and (b, c); those up to .05 are told apart."""
-    order = ("a", "b") if len(p_values) == 1 else ("a", "b", "c")
+    """The p-values are those of (a, b), (a, c), …, (b, c), …; those up to .05 are told apart."""
+    order = ("a", "b", "c", "d")[: {1: 2, 3: 3, 6: 4}[len(p_values)]]
     pairs = map(frozenset, combinations(order, 2))
     tests = {pair: (p <= 0.05, p) for pair, p in zip(pairs, p_values, strict=True)}
-    assert write_standing(Standing(order, tests)).startswith(sentence)
+    assert write_standing(Standing(order, tests)) == sentence

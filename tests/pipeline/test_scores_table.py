@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections import Counter
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import scikit_posthocs
 from command import Bakeoff
-from published_scores import DEMSAR_AUC, SONAR_J48, SONAR_NAIVE_BAYES
+from extras import load_oracle
+from published_scores import DEMSAR_AUC, GARCIA_HERRERA_ACCURACY, GARCIA_HERRERA_LEARNERS, SONAR_J48, SONAR_NAIVE_BAYES
 from pyarrow import parquet
 from scipy import stats
 
@@ -55,12 +57,171 @@ def test_demsars_table_6_gives_his_ranks_and_critical_difference(bakeoff: Bakeof
     ties = sum(int(count) ** 3 - int(count) for row in sizes for count in np.unique(row, return_counts=True)[1])
     chi2 = overall["friedman"] * (1 - ties / (14 * (4**3 - 4)))
     assert (round(chi2, 2), round(13 * chi2 / (14 * 3 - chi2), 2)) == (9.28, 3.69)
-    theirs = scikit_posthocs.posthoc_nemenyi_friedman(rank_configurations(DEMSAR_AUC))
+    theirs = load_oracle("scikit_posthocs").posthoc_nemenyi_friedman(rank_configurations(DEMSAR_AUC))
     p = {frozenset((pair["first"], pair["second"])): pair["p_nemenyi"] for pair in overall["pairs"]}
     assert p[frozenset(("C4.5", "C4.5+m+cf"))] == pytest.approx(theirs.loc[0, 3], abs=1e-4)
-    assert document["verdict"][0].startswith("Over 14 datasets, no two of the 4 configurations differ significantly")
+    adjusted = load_oracle("statsmodels.stats.multitest").multipletests(
+        [pair["p_wilcoxon"] for pair in overall["pairs"]], method="holm"
+    )[1]
+    assert [pair["p_value"] for pair in overall["pairs"]] == pytest.approx(adjusted)
+    # By Nemenyi's test no two differ, by Wilcoxon's one pair does: C4.5+m and C4.5, who is not the best of them.
+    assert document["verdict"] == [
+        "Over 14 datasets, C4.5+m+cf has the best mean rank; C4.5+m, C4.5+cf and C4.5 do not differ significantly from "
+        "C4.5+m+cf, p ≥ .056; of these, C4.5+m beats C4.5 (Wilcoxon's signed-rank test with Holm's correction)."
+    ]
     assert any("rank tests over datasets alone" in note for note in document["notes"])
     assert not (bakeoff.folder / "outputs").exists()
+
+
+def compare_garcia_and_herrera(**keys: Any) -> bakeoff.ComparisonResult:
+    wide = pd.DataFrame(GARCIA_HERRERA_ACCURACY, columns=GARCIA_HERRERA_LEARNERS).rename_axis("dataset").reset_index()
+    return compare(wide.melt("dataset", var_name="learner", value_name="score"), **keys)
+
+
+def list_told_apart(result: bakeoff.ComparisonResult) -> set[tuple[str, str]]:
+    pairs = result.overall_pairs[result.overall_pairs["is_told_apart"]]
+    return set(zip(pairs["first"], pairs["second"], strict=True))
+
+
+def count_signs(differences: np.ndarray) -> float:
+    """Return Wilcoxon's exact p-value: the share of all changes of signs with a rank sum at least as extreme."""
+    sizes = stats.rankdata(np.abs(differences).round(9))
+    ranks = [int(2 * size) for size, difference in zip(sizes, differences, strict=True) if abs(difference) > 1e-9]
+    sums = Counter({0: 1})
+    for rank in ranks:
+        sums = Counter(sums) + Counter({total + rank: n for total, n in sums.items()})
+    observed = int(2 * sizes[differences > 1e-9].sum())
+    tails = [sum(n for total, n in sums.items() if sign * total >= sign * observed) for sign in (1, -1)]
+    return min(1.0, 2 * min(tails) / 2 ** len(ranks))
+
+
+BY_BOTH = {("C4.5", "1-NN"), ("C4.5", "Kernel"), ("naive Bayes", "Kernel"), ("CN2", "Kernel")}
+
+
+def test_the_verdict_over_datasets_is_wilcoxons_with_holms_correction() -> None:
+    result = compare_garcia_and_herrera()
+    pairs = result.overall_pairs
+    scores = dict(zip(GARCIA_HERRERA_LEARNERS, GARCIA_HERRERA_ACCURACY.T, strict=True))
+    p = [count_signs(scores[pair.first] - scores[pair.second]) for pair in pairs.itertuples()]
+    adjusted = load_oracle("statsmodels.stats.multitest").multipletests(p, method="holm")[1]
+    assert pairs["p_value"].to_numpy() == pytest.approx(adjusted)
+    assert list_told_apart(result) == BY_BOTH | {("C4.5", "CN2"), ("naive Bayes", "CN2"), ("1-NN", "Kernel")}
+    (overall,) = [each.overall for each in result.comparison.results]
+    assert overall is not None
+    assert overall.groups == (("C4.5", "naive Bayes"), ("naive Bayes", "1-NN"), ("CN2", "1-NN"))
+    assert result.verdict == (
+        "Over 30 datasets, C4.5 and naive Bayes are the best and do not differ significantly, p = 1.0; both beat CN2 "
+        "and Kernel, p ≤ .025; C4.5 beats 1-NN, p = .025; naive Bayes does not differ significantly from 1-NN, p = .18 "
+        "(Wilcoxon's signed-rank test with Holm's correction)."
+    )
+
+
+def test_nemenyis_test_is_the_verdict_if_it_is_asked_for() -> None:
+    result = compare_garcia_and_herrera(overall="nemenyi")
+    assert list_told_apart(result) == BY_BOTH
+    assert result.verdict == (
+        "Over 30 datasets, C4.5, naive Bayes and CN2 are the best and do not differ significantly, p ≥ .093; "
+        "all 3 beat Kernel, p ≤ .024; C4.5 beats 1-NN, p = .039; naive Bayes and CN2 do not differ significantly from "
+        "1-NN, p ≥ .076 (Nemenyi's test of mean ranks)."
+    )
+    assert "overall=nemenyi" in result.comparison.command
+
+
+@pytest.mark.parametrize("overall", ["wilcoxon", "nemenyi"])
+@pytest.mark.parametrize("to", ["terminal", "markdown", "latex", "html"])
+def test_every_report_names_the_test_of_its_verdict(overall: str, to: str) -> None:
+    text = " ".join(unescape(compare_garcia_and_herrera(overall=overall).render(to)).split())
+    name = (
+        "Nemenyi's test of mean ranks" if overall == "nemenyi" else "Wilcoxon's signed-rank test with Holm's correction"
+    )
+    assert f"differ significantly by {name}" in text or f"Significant by {name}" in text
+    assert f"({name})" in text or to == "latex"
+
+
+def test_nemenyis_test_says_where_it_does_not_apply() -> None:
+    said = "overall=nemenyi compares three or more configurations over several datasets only."
+    assert said in compare(make_folds(), overall="nemenyi").notes
+    assert said in compare(make_folds().query("dataset == 'a'"), overall="nemenyi").notes
+    assert said not in compare_garcia_and_herrera(overall="nemenyi").notes
+    with pytest.raises(UserError, match="overall=nemeny: "):
+        compare(make_folds(), overall="nemeny")
+
+
+def make_scores(scores: Any, learners: str) -> pd.DataFrame:
+    """Return a table with a score for each dataset (row) and learner (letter)."""
+    wide = pd.DataFrame(scores, columns=list(learners)).rename_axis("dataset").reset_index()
+    return wide.melt("dataset", var_name="learner", value_name="score")
+
+
+def test_a_pair_whose_mean_ranks_contradict_wilcoxons_test_is_told_with_the_winner_first() -> None:
+    # b is better by much on 20 datasets and worse by little on 10, where three others lie between the two.
+    gaps = np.where(np.arange(30) < 20, -0.2, 0.04)
+    a = 0.5 + np.arange(30) / 1000
+    others = [a - np.where(gaps > 0, gaps * share, 0.4) for share in (0.3, 0.5, 0.7)]
+    result = compare(make_scores(np.column_stack([a, a - gaps, *others]), "abcde"))
+    overall = result.comparison.results[0].overall
+    assert overall is not None
+    assert overall.mean_ranks["a"] < overall.mean_ranks["b"]
+    (pair,) = (each for each in overall.pairs if {each.first, each.second} == {"a", "b"})
+    assert (pair.first, pair.is_told_apart, pair.wins, pair.losses) == ("b", True, 20, 10)
+    assert pair.rank_difference == pytest.approx(overall.mean_ranks["a"] - overall.mean_ranks["b"])
+    assert "a has the best mean rank by accuracy" in result.verdict
+    assert "contradicts the order of the mean ranks: b beats a, p" in result.verdict
+    assert "b > a" in result.render("terminal")
+
+
+def test_on_few_datasets_the_verdict_says_that_no_difference_could_be_shown() -> None:
+    scores = 0.9 - np.arange(3) / 10 + np.arange(6)[:, np.newaxis] / 100
+    name = "Wilcoxon's signed-rank test with Holm's correction"
+    assert compare(make_scores(scores, "abc")).verdict.splitlines() == [
+        f"Over 6 datasets, no two of the 3 configurations differ significantly, p = .094 ({name}).",
+        "On fewer than 7 datasets, none of 3 pairs can differ significantly by this test.",
+    ]
+    more = np.vstack([scores, scores[:1] + 0.05])
+    assert compare(make_scores(more, "abc")).verdict == (
+        f"Over 7 datasets, a is the best: it beats b and c, p = .047 ({name})."
+    )
+
+
+@pytest.mark.parametrize(("overall", "n_datasets"), [("wilcoxon", 6), ("nemenyi", 5)])
+def test_the_verdict_over_datasets_has_a_least_number_of_them(overall: str, n_datasets: int) -> None:
+    scores = 0.9 - np.arange(3) / 10 + np.arange(6)[:, np.newaxis] / 100
+    for number in (n_datasets - 1, n_datasets):
+        result = compare(make_scores(scores[:number], "abc"), overall=overall)
+        found = result.comparison.results[0].overall
+        assert found is not None
+        assert (f"need at least {n_datasets}: {number} datasets" in found.too_few) is (number < n_datasets)
+        assert np.isnan(found.pairs[0].p_value) == np.isnan(found.friedman) == (number < n_datasets)
+
+
+NEAR_ONE = np.array([0.99, 1.0, 0.98, 1.0, 0.91])
+BOUNDS = [
+    ("accuracy", NEAR_ONE, (0.0, 1.0)),
+    ("accuracy", 1 - NEAR_ONE, (0.0, 1.0)),
+    ("error", 1 - NEAR_ONE, (0.0, 1.0)),
+    ("r2", NEAR_ONE, (-np.inf, 1.0)),
+    ("r2", 1 - NEAR_ONE, (-np.inf, 1.0)),
+    ("mcc", -NEAR_ONE, (-1.0, 1.0)),
+    ("brier", 2 * NEAR_ONE, (0.0, 2.0)),
+    ("rmse", 1 - NEAR_ONE, (0.0, np.inf)),
+    ("neg_root_mean_squared_error", NEAR_ONE - 1, (-np.inf, 0.0)),
+    # Percent, and no scale of the metric.
+    ("accuracy", 100 * NEAR_ONE, (0.0, 100.0)),
+    ("accuracy", 500 * NEAR_ONE, (-np.inf, np.inf)),
+    ("profit", NEAR_ONE, (-np.inf, np.inf)),
+]
+
+
+@pytest.mark.parametrize(("metric", "scores", "bounds"), BOUNDS)
+def test_an_interval_of_a_score_ends_at_its_bound(metric: str, scores: np.ndarray, bounds: tuple[float, float]) -> None:
+    rows = [("iris", name, fold, score) for name in "ab" for fold, score in enumerate(scores)]
+    table = pd.DataFrame(rows, columns=["dataset", "learner", "fold", "score"])
+    keys = {"greater_is_better": True} if metric == "profit" else {}
+    result = compare(table, metric=metric, **keys)
+    margin = stats.t.isf(0.025, 4) * np.sqrt((1 / 5 + 1 / 4) * np.var(scores, ddof=1))
+    ends = np.clip([scores.mean() - margin, scores.mean() + margin], *bounds)
+    for summary in result.comparison.results[0].datasets[0].summaries:
+        assert (summary.low, summary.high) == pytest.approx(ends)
 
 
 @pytest.mark.parametrize("sizes", [{}, {"n_train": 187.2, "n_test": 20.8}])

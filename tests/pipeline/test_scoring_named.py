@@ -26,7 +26,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.scoring.choice import choose_metrics
-from bakeoff.pipeline.stages.scoring.entries import is_bounded, is_greater_better, name_entry
+from bakeoff.pipeline.stages.scoring.entries import find_bounds, has_fixed_scale, is_greater_better, name_entry
 from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, Metric, compute_score
 from bakeoff.pipeline.stages.scoring.names import DEFAULTS
 from bakeoff.pipeline.stages.scoring.predictions import Predictions, predict_rows
@@ -151,9 +151,9 @@ def test_the_negative_of_an_error_is_better_if_greater_and_the_error_if_lower() 
 
 def test_differences_of_scores_on_a_fixed_scale_are_absolute() -> None:
     for name in ("accuracy", "f1_macro", "r2", "brier_score", "neg_brier_score", "mcc"):
-        assert is_bounded(name)
+        assert has_fixed_scale(find_bounds(name))
     for name in ("rmse", "log_loss", "neg_log_loss", "max_error", "mutual_info_score", "cost"):
-        assert not is_bounded(name)
+        assert not has_fixed_scale(find_bounds(name))
 
 
 @pytest.mark.parametrize("name", MACRO_SCORES)
@@ -368,7 +368,7 @@ def test_a_function_keeps_its_natural_sign() -> None:
     assert value(entry) == 2 / 8
     assert not choose(entry).greater_is_better
     assert not is_greater_better("weighted_error", [entry])
-    assert not is_bounded("weighted_error", [entry])
+    assert not has_fixed_scale(find_bounds("weighted_error", [entry]))
 
 
 def test_a_scorer_gives_the_number_of_make_scorer_of_which_more_is_better() -> None:

@@ -173,7 +173,7 @@ def _compare_over(configurations: Sequence[str], results: Sequence[DatasetResult
     pairs = []
     for number, first in enumerate(order):
         for second in order[number + 1 :]:
-            values = (NAN, NAN, NAN) if too_few else (0.2, 0.03, 0.09)
+            values = (NAN, NAN, NAN, NAN) if too_few else (0.09, 0.2, 0.03, 0.09)
             pairs.append(OverallPair(first, second, ranks[second] - ranks[first], *values, 3, 1, 2, False))
     groups: list[tuple[str, ...]] = []
     for name in order:
@@ -184,6 +184,7 @@ def _compare_over(configurations: Sequence[str], results: Sequence[DatasetResult
         tuple(result.dataset for result in complete),
         left_out,
         {name: ranks[name] for name in order},
+        "wilcoxon",
         f"{len(complete)} datasets are too few for tests over datasets: five are needed." if too_few else "",
         *((NAN,) * 5 if too_few else (10.23, 0.017, 4.19, 0.011, CRITICAL_DIFFERENCE)),
         () if too_few else tuple(groups),

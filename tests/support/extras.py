@@ -39,3 +39,9 @@ def load(extra: str) -> ModuleType:
     """Return the package of an extra; skip the file that calls this where it is not installed."""
     module: Any = pytest.importorskip(PACKAGES[extra], reason=missing(extra))
     return module
+
+
+def load_oracle(name: str) -> Any:
+    """Return a module with which results are compared; skip the test or the file that calls this without it."""
+    package = name.partition(".")[0]
+    return pytest.importorskip(name, reason=f'no oracle {package}: pip install ".[dev]"')

@@ -11,7 +11,7 @@ import numpy as np
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring.entries import KEY, FindFunction, make_own_metric, name_entry
-from bakeoff.pipeline.stages.scoring.metrics import Metric, get_task_metrics, is_available
+from bakeoff.pipeline.stages.scoring.metrics import ANY_NUMBER, Metric, get_task_metrics, is_available
 from bakeoff.pipeline.stages.scoring.names import COST, DEFAULTS
 from bakeoff.pipeline.stages.scoring.predictions import Predictions
 from bakeoff.pipeline.stages.scoring.scorers import Target, find_metric, list_scorer_names, try_metric
@@ -125,7 +125,7 @@ def _make_cost(costs: Any, target: Target | None) -> Metric:
             f"predicted class: {COSTS_KEY}={_write(names)}."
         )
     formula = partial(compute_cost, read_costs(costs, names))
-    return Metric(formula, greater_is_better=False, is_bounded=False)
+    return Metric(formula, greater_is_better=False, bounds=ANY_NUMBER)
 
 
 def compute_cost(costs: np.ndarray, predictions: Predictions) -> float:

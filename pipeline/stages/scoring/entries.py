@@ -5,6 +5,7 @@ function (y_true, y_pred), and may give the sign and needs of the function and i
 alone means ``{_target_: NAME}``.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
@@ -13,7 +14,7 @@ from typing import Any
 from sklearn.metrics import get_scorer, make_scorer
 
 from bakeoff.pipeline.errors import UserError, name_error
-from bakeoff.pipeline.stages.scoring.metrics import Metric
+from bakeoff.pipeline.stages.scoring.metrics import ANY_NUMBER, Bounds, Metric
 from bakeoff.pipeline.stages.scoring.names import COST
 from bakeoff.pipeline.stages.scoring.scorers import (
     ScorerFormula,
@@ -77,13 +78,24 @@ def is_greater_better(score: str, entries: Sequence[Any] = ()) -> bool:
     return score != COST and find_metric(score).greater_is_better
 
 
-def is_bounded(score: str, entries: Sequence[Any] = ()) -> bool:
-    """Whether a score has a fixed scale, so that differences are comparable across datasets.
+def find_bounds(score: str, entries: Sequence[Any] = ()) -> Bounds:
+    """Return the least and the greatest value of a score; a user-defined metric and a cost may have any value.
 
-    The parameters are those of `is_greater_better`; the values of a user-defined metric may have any scale.
+    The parameters are those of `is_greater_better`.
     """
-    is_own = _find_own(score, entries) is not None
-    return not is_own and is_metric_name(score) and find_metric(score).is_bounded
+    is_known = _find_own(score, entries) is None and is_metric_name(score)
+    return find_metric(score).bounds if is_known else ANY_NUMBER
+
+
+def has_fixed_scale(bounds: Bounds) -> bool:
+    """Whether differences of a score are comparable across datasets: a bound other than 0 fixes its scale.
+
+    Examples
+    --------
+    >>> has_fixed_scale(find_bounds("r2")), has_fixed_scale(find_bounds("rmse"))
+    (True, False)
+    """
+    return any(bound != 0 and math.isfinite(bound) for bound in bounds)
 
 
 def describe_definition(score: str, entries: Sequence[Any], costs: Any) -> str:
@@ -139,7 +151,7 @@ def make_own_metric(entry: Mapping[str, Any], target: Target, find_function: Fin
     try:
         scorer = found if is_scorer else _make_scorer(found, given, target)
         formula = ScorerFormula(scorer, labels=target.classes)
-        return make_scorer_metric(formula, greater_is_better, False, target)
+        return make_scorer_metric(formula, greater_is_better, ANY_NUMBER, target)
     except Exception as error:  # user-defined code may raise any error
         raise UserError(
             f"{KEY}: {dotted_name} fails on made-up predictions for this dataset: {name_error(error)}"

@@ -3,6 +3,7 @@
 A formula is a function of predictions that returns a float, or NaN where the score is not defined.
 """
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -190,6 +191,15 @@ RESPONSES = ("predict_proba", "decision_function")
 PROBABILITIES = RESPONSES[:1]
 
 
+Bounds = tuple[float, float]
+ANY_NUMBER = (-math.inf, math.inf)
+FRACTION = (0.0, 1.0)
+ERROR = (0.0, math.inf)
+CORRELATION = (-1.0, 1.0)
+SKILL = (-math.inf, 1.0)
+"""Bounds of a score that compares a model with a constant prediction."""
+
+
 @dataclass(frozen=True)
 class Metric:
     """A score.
@@ -201,9 +211,8 @@ class Metric:
     greater_is_better : bool
     needs : tuple of str
         The learner must have at least one of these methods.
-    is_bounded : bool
-        Whether the values have a fixed scale, such as that of fractions, rather than units of the target, so that
-        differences are comparable across datasets.
+    bounds : tuple of float
+        The least and the greatest value that the score can have.
     sentence : str
         Shown by ``bakeoff list metrics``.
     needs_spread : bool
@@ -214,7 +223,7 @@ class Metric:
     formula: Callable[[Predictions], float]
     greater_is_better: bool = True
     needs: tuple[str, ...] = ()
-    is_bounded: bool = True
+    bounds: Bounds = FRACTION
     sentence: str = ""
     needs_spread: bool = False
 
@@ -245,10 +254,10 @@ CLASSIFICATION = _name_metrics(
         "f1": Metric(partial(compute_class_score, 2)),
         # Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation coefficient.
         # Computational Biology and Chemistry 28, 367-374. It is 0 if only one class is predicted.
-        "mcc": Metric(partial(_compare_values, metrics.matthews_corrcoef), needs_spread=True),
-        "kappa": Metric(compute_kappa, needs_spread=True),
-        "log_loss": Metric(compute_log_loss, needs=PROBABILITIES, is_bounded=False),
-        "brier": Metric(compute_brier, needs=PROBABILITIES),
+        "mcc": Metric(partial(_compare_values, metrics.matthews_corrcoef), bounds=CORRELATION, needs_spread=True),
+        "kappa": Metric(compute_kappa, bounds=CORRELATION, needs_spread=True),
+        "log_loss": Metric(compute_log_loss, needs=PROBABILITIES, bounds=ERROR),
+        "brier": Metric(compute_brier, needs=PROBABILITIES, bounds=(0.0, 2.0)),
         "roc_auc": Metric(compute_roc_auc, needs=RESPONSES, needs_spread=True),
         "average_precision": Metric(compute_average_precision, needs=RESPONSES, needs_spread=True),
     },
@@ -256,14 +265,14 @@ CLASSIFICATION = _name_metrics(
 REGRESSION = _name_metrics(
     "regression",
     {
-        "r2": Metric(partial(_compare_values, metrics.r2_score), needs_spread=True),
-        "rmse": Metric(partial(_compare_values, metrics.root_mean_squared_error), is_bounded=False),
-        "mse": Metric(partial(_compare_values, metrics.mean_squared_error), is_bounded=False),
-        "mae": Metric(partial(_compare_values, metrics.mean_absolute_error), is_bounded=False),
-        "mape": Metric(compute_mape, is_bounded=False),
-        "median_error": Metric(partial(_compare_values, metrics.median_absolute_error), is_bounded=False),
-        "max_error": Metric(compute_max_error, is_bounded=False),
-        "pinball": Metric(partial(_compare_values, metrics.mean_pinball_loss), is_bounded=False),
+        "r2": Metric(partial(_compare_values, metrics.r2_score), bounds=SKILL, needs_spread=True),
+        "rmse": Metric(partial(_compare_values, metrics.root_mean_squared_error), bounds=ERROR),
+        "mse": Metric(partial(_compare_values, metrics.mean_squared_error), bounds=ERROR),
+        "mae": Metric(partial(_compare_values, metrics.mean_absolute_error), bounds=ERROR),
+        "mape": Metric(compute_mape, bounds=ERROR),
+        "median_error": Metric(partial(_compare_values, metrics.median_absolute_error), bounds=ERROR),
+        "max_error": Metric(compute_max_error, bounds=ERROR),
+        "pinball": Metric(partial(_compare_values, metrics.mean_pinball_loss), bounds=ERROR),
     },
 )
 

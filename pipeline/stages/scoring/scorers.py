@@ -7,6 +7,7 @@ A scorer such as ``neg_max_error`` is minus an error, so that greater is better.
 own name, ``max_error``: positive, and lower is better.
 """
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +24,12 @@ from sklearn.utils.metaestimators import available_if
 from bakeoff.pipeline.errors import UserError, first_line
 from bakeoff.pipeline.stages.scoring.metrics import (
     CLASSIFICATION,
+    ERROR,
+    FRACTION,
     REGRESSION,
     RESPONSES,
+    SKILL,
+    Bounds,
     Metric,
     compute_macro_score,
 )
@@ -219,7 +224,7 @@ NEED_SPREAD = frozenset(
 """The functions of scikit-learn's scorers whose values say nothing if all rows have the same target."""
 
 
-def make_scorer_metric(formula: ScorerFormula, greater_is_better: bool, is_bounded: bool, target: Target) -> Metric:
+def make_scorer_metric(formula: ScorerFormula, greater_is_better: bool, bounds: Bounds, target: Target) -> Metric:
     """Return the metric of a scorer, with the methods that it needs according to a trial.
 
     Raises
@@ -233,7 +238,7 @@ def make_scorer_metric(formula: ScorerFormula, greater_is_better: bool, is_bound
         needs = tuple(method for method in RESPONSES if _is_computed(formula, make_trial(target, (method,))))
     formula = replace(formula, hides_decision=PROBABILITY in needs)
     needs_spread = getattr(formula.scorer, "_score_func", None) in NEED_SPREAD
-    return Metric(formula, greater_is_better, needs, is_bounded, needs_spread=needs_spread)
+    return Metric(formula, greater_is_better, needs, bounds, needs_spread=needs_spread)
 
 
 def try_metric(name: str, metric: Metric, target: Target, learner: object) -> None:
@@ -317,8 +322,8 @@ MULTILABEL_END = "_samples"
 """The suffix of scorers for multiple labels per row, which datasets do not have."""
 UNBOUNDED = ("mutual_info_score", "positive_likelihood_ratio")
 """Scorers without ``neg_`` whose values are not at most 1."""
-BOUNDED_ERRORS = ("neg_brier_score",)
-"""Scorers with ``neg_`` whose values are on a fixed scale."""
+SKILLS = ("d2_", "adjusted_", "explained_variance")
+"""Beginnings of the names of scorers that may be negative."""
 TWO_CLASSES = Target(np.arange(2), np.arange(2))
 BETTER_DEFINED = {
     "matthews_corrcoef": "mcc",
@@ -373,22 +378,27 @@ def find_metric(name: str) -> Metric:
     if name in known:
         return known[name]
     scorer_name, sign = list_scorers()[name]
+    is_error = scorer_name.startswith(NEGATIVE)
     if scorer_name in BETTER_DEFINED:
         metric = known[BETTER_DEFINED[scorer_name]]
-        is_negative = scorer_name.startswith(NEGATIVE) and sign > 0
-        return (
-            replace(metric, formula=partial(_negate, metric.formula), greater_is_better=True) if is_negative else metric
-        )
+        return _negate(metric) if is_error and sign > 0 else metric
     if scorer_name in MACRO_SCORES:
         return Metric(partial(compute_macro_score, MACRO_SCORES.index(scorer_name)))
-    is_error = scorer_name.startswith(NEGATIVE)
-    is_bounded = scorer_name in BOUNDED_ERRORS if is_error else scorer_name not in UNBOUNDED
+    bounds = ERROR if is_error or scorer_name in UNBOUNDED else SKILL if scorer_name.startswith(SKILLS) else FRACTION
     formula = ScorerFormula(get_scorer(scorer_name), sign, name=name)
     target = TWO_CLASSES if _get_task(scorer_name) == "classification" else NUMBERS
-    return make_scorer_metric(formula, sign > 0, is_bounded, target)
+    metric = make_scorer_metric(formula, sign > 0, bounds, target)
+    return replace(metric, bounds=(-math.inf, 0.0)) if is_error and sign > 0 else metric
 
 
-def _negate(formula: Callable[[Predictions], float], predictions: Predictions) -> float:
+def _negate(metric: Metric) -> Metric:
+    """Return the metric of an error with its sign changed, so that greater is better."""
+    low, high = metric.bounds
+    formula = partial(_compute_negative, metric.formula)
+    return replace(metric, formula=formula, greater_is_better=True, bounds=(-high, -low))
+
+
+def _compute_negative(formula: Callable[[Predictions], float], predictions: Predictions) -> float:
     return -formula(predictions)
 
 
