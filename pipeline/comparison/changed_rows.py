@@ -13,7 +13,7 @@ Wilcoxon, F. (1945). Individual comparisons by ranking methods. Biometrics Bulle
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,8 +22,9 @@ import pandas as pd
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
+from bakeoff.pipeline.model.tree_rules import Branch, describe_path, trace_feature
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.text.wording import equate_p, format_number, format_percent
+from bakeoff.pipeline.text.wording import equate_p, format_percent
 
 MIN_GROUP_ROWS = 10
 MAX_DEPTH = 2
@@ -208,24 +209,27 @@ def find_groups(X: pd.DataFrame, is_broken: np.ndarray, all_rows: pd.DataFrame, 
     rng = np.random.default_rng(0)
     highest = np.array([_fit_tree(own, rng.permutation(is_broken))[1].max() for _ in range(N_PERMUTATIONS)])
     own_leaves, all_leaves = tree.apply(own), tree.apply(features.to_numpy())
+    used = {int(i) for i in tree.tree_.feature if i >= 0}
+    traced = {i: trace_feature(str(features.columns[i]), features.iloc[:, i], all_rows) for i in used}
     groups = []
-    for leaf, conditions in _iterate_leaves(tree, list(features.columns)):
+    for leaf, path in _iterate_leaves(tree):
         p_value = (1 + np.count_nonzero(highest >= excesses[leaf])) / (1 + N_PERMUTATIONS)
         is_inside = own_leaves == leaf  # (m,)
-        if conditions and p_value <= alpha:
+        if path and p_value <= alpha:
+            conditions = " and ".join(describe_path(path, traced))
             counts = int(is_inside.sum()), int(is_broken[is_inside].sum())
-            groups.append(RowGroup(" and ".join(conditions), *counts, float((all_leaves == leaf).mean()), p_value))
+            groups.append(RowGroup(conditions, *counts, float((all_leaves == leaf).mean()), p_value))
     return sorted(groups, key=lambda group: -group.n_broken)
 
 
 def _encode(X: pd.DataFrame) -> pd.DataFrame:
-    """Return numbers as they are, and a column of 0 and 1 for each value of a nominal column with enough rows."""
-    numbers = X.select_dtypes(["number", "bool"]).astype(float)
+    """Return numbers as the tree compares them, and a column of 0 and 1 for each nominal value with enough rows."""
+    numbers = X.select_dtypes(["number", "bool"]).astype(np.float32)
     nominal = X.select_dtypes("category")
     if nominal.empty:
         return numbers
-    values = pd.get_dummies(nominal, prefix_sep=" = ", dtype=float)
-    return numbers.join(values.loc[:, values.sum() >= MIN_GROUP_ROWS])
+    values = pd.get_dummies(nominal, dtype=np.float32)
+    return pd.concat([numbers, values.loc[:, values.sum() >= MIN_GROUP_ROWS]], axis=1)
 
 
 def _fit_tree(features: np.ndarray, is_broken: np.ndarray) -> tuple[DecisionTreeClassifier, np.ndarray]:
@@ -240,17 +244,16 @@ def _fit_tree(features: np.ndarray, is_broken: np.ndarray) -> tuple[DecisionTree
 
 
 def _iterate_leaves(
-    tree: DecisionTreeClassifier, names: Sequence[str], node: int = 0, conditions: tuple[str, ...] = ()
-) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield each leaf with its conditions."""
+    tree: DecisionTreeClassifier, node: int = 0, path: tuple[Branch, ...] = ()
+) -> Iterator[tuple[int, tuple[Branch, ...]]]:
+    """Yield each leaf with the branches that lead to it."""
     inner = tree.tree_
     if inner.children_left[node] < 0:
-        yield node, conditions
+        yield node, path
         return
-    name = names[inner.feature[node]]
-    threshold = format_number(inner.threshold[node])
-    is_value = " = " in name and inner.threshold[node] == 0.5
-    below = name.replace(" = ", " ≠ ", 1) if is_value else f"{name} ≤ {threshold}"
-    above = name if is_value else f"{name} > {threshold}"
-    for child, condition in ((inner.children_left[node], below), (inner.children_right[node], above)):
-        yield from _iterate_leaves(tree, names, child, (*conditions, condition))
+    feature, is_missing_left = int(inner.feature[node]), bool(inner.missing_go_to_left[node])
+    # A number that equals the threshold goes to the left.
+    threshold = float(np.nextafter(inner.threshold[node], math.inf))
+    for child, is_left in ((inner.children_left[node], True), (inner.children_right[node], False)):
+        branch = Branch(feature, is_missing_left == is_left, is_left, threshold)
+        yield from _iterate_leaves(tree, child, (*path, branch))

@@ -26,8 +26,8 @@ from bakeoff.pipeline.explanation.effects import (
     find_outputs,
     measure_importances,
 )
-from bakeoff.pipeline.explanation.rules import Feature, Rule, list_rules, trace_features
 from bakeoff.pipeline.model import permutation, training_record
+from bakeoff.pipeline.model.tree_rules import Feature, Rule, list_rules, trace_features
 from bakeoff.pipeline.text.wording import count_nouns
 
 INTERCEPT = "(intercept)"

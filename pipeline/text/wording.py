@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -198,13 +199,17 @@ def format_threshold(value: float, below: float, above: float) -> str:
     --------
     >>> format_threshold(1.000014, 1.00001, 1.000019), format_threshold(3.0, 1.0, 5.0)
     ('1.000014', '3')
+    >>> format_threshold(45.50000000000001, 45.5, 46.0)
+    '45.75'
     """
+    middle = (below + above) / 2
     if not below < value <= above:
-        value = (below + above) / 2
-    for digits in range(CELL_DIGITS, MAX_DIGITS):
-        text = f"{value:.{digits}g}"
+        value = middle
+    # A threshold next to a cell has many digits, and the middle few.
+    for digits, number in product(range(CELL_DIGITS, MAX_DIGITS), (value, middle)):
+        text = f"{number:.{digits}g}"
         rounded = float(text)
-        if below < rounded <= above:
+        if below < rounded <= above and math.isfinite(rounded):
             is_whole = abs(rounded) < MAX_WHOLE and rounded == int(rounded)
             return str(int(rounded)) if is_whole else text
     return repr(value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,6 +37,73 @@ def test_columns_of_one_kind_are_enough(names: list[str]) -> None:
 def test_columns_without_numbers_or_frequent_values_tell_nothing_apart() -> None:
     X = pd.DataFrame({"name": pd.Categorical([f"row {i}" for i in range(N_ROWS)])})
     assert find_groups(X, np.arange(N_ROWS) < 40, X, 0.05) == []
+
+
+def meets(conditions: str, rows: pd.DataFrame) -> np.ndarray:
+    """Return whether the words of a group hold for each row, without the code that wrote them."""
+    holds = np.ones(len(rows), dtype=bool)
+    for condition in conditions.split(" and "):
+        words = condition.removesuffix(" (or missing)")
+        both = re.fullmatch(r"(\S+) ≤ (\w+) < (\S+)", words)
+        one = re.fullmatch(r"(\w+) (<|≥|=|≠|is missing|is not missing) ?(.*)", words)
+        name = both[2] if both else one[1] if one else ""
+        cells = rows[name]
+        if both:
+            answer = (cells >= float(both[1])) & (cells < float(both[3]))
+        else:
+            assert one, condition
+            values = cells.astype(str).where(cells.notna(), "missing")
+            listed = re.split(", | or ", one[3])
+            answer = {
+                "<": lambda: cells < float(one[3]),  # noqa: B023
+                "≥": lambda: cells >= float(one[3]),  # noqa: B023
+                "=": lambda: values.isin(listed),  # noqa: B023
+                "≠": lambda: ~values.isin(listed),  # noqa: B023
+                "is missing": cells.isna,
+                "is not missing": cells.notna,
+            }[one[2]]()
+        holds &= answer.to_numpy() | (cells.isna().to_numpy() & condition.endswith(" (or missing)"))
+    return holds
+
+
+def make_broken(number: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return columns of all kinds with missing cells, and rows that broke for a reason in one or two of them."""
+    rng = np.random.default_rng(number)
+    n = 400
+    town = pd.Categorical.from_codes(rng.integers(-1, 4, n), ["Oslo", "Rome", "New York", "Bern"])
+    X = pd.DataFrame({
+        "age": np.where(rng.random(n) < 0.3, np.nan, rng.integers(1, 80, n) / 2),
+        "fare": rng.lognormal(3, 1, n).round(4),
+        "id": 1.7e9 + rng.integers(0, 500, n),
+        "town": town,
+        "is_new": rng.random(n) < 0.5,
+        "rank": pd.Categorical(rng.choice(["low", "high"], n), ["low", "high"], ordered=True),
+    })  # fmt: skip
+    reasons = [
+        X["age"].isna(),
+        X["age"].gt(20) | X["age"].isna(),
+        ~X["town"].eq("Rome"),
+        X["town"].eq("Rome") & X["fare"].gt(20),
+        ~X["town"].eq("New York") & X["age"].lt(15),
+        X["fare"].between(15, 30),
+        X["is_new"] & X["rank"].eq("low"),
+        X["id"].gt(1.7e9 + 250),
+    ]
+    noise = rng.random(n)
+    return X, np.where(reasons[number % len(reasons)], noise < 0.7, noise < 0.1)
+
+
+@pytest.mark.parametrize("number", range(16))
+def test_the_rows_of_a_group_are_those_that_its_words_describe(number: int) -> None:
+    X, is_broken = make_broken(number)
+    could_break = np.random.default_rng(number).random(len(X)) < 0.8
+    groups = find_groups(X[could_break], is_broken[could_break], X, 0.05)
+    assert groups
+    for group in groups:
+        holds = meets(group.conditions, X)
+        n_broken = np.count_nonzero(is_broken & holds & could_break)
+        assert (np.count_nonzero(holds & could_break), n_broken) == (group.n_rows, group.n_broken), group.conditions
+        assert group.share == pytest.approx(holds.mean()), group.conditions
 
 
 def test_the_probability_of_a_class_with_spaces_is_found() -> None:

@@ -48,8 +48,8 @@ from bakeoff.pipeline.comparison.verdict import Standing, write_standing
         ),
         (
             (0.41, 0.03, 0.02, 0.01, 0.3, 0.9),
-            "a and b are the best and do not differ significantly, p = .41; both beat c, p ≤ .030; a beats d, p = .020; "
-            "b does not differ significantly from d, p = .30.",
+            "a and b are the best and do not differ significantly, p = .41; both beat c, p ≤ .030; "
+            "a beats d, p = .020; b does not differ significantly from d, p = .30.",
         ),
         ((0.2,), "a and b do not differ significantly, p = .20."),
         ((0.0004,), "a is the best: it beats b, p < .001."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 from doubles import preset
 from sklearn.feature_selection import VarianceThreshold
-from sklearn.impute import SimpleImputer
+from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.naive_bayes import CategoricalNB, MultinomialNB
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
@@ -28,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier as SklearnTree
 from bakeoff import learners
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.explanation.explain_model import describe_learner
-from bakeoff.pipeline.explanation.rules import Rule, trace_features
+from bakeoff.pipeline.model.tree_rules import Rule, trace_features
 from bakeoff.pipeline.stages.preprocessing import (
     AsNominal,
     AutoPreprocessing,
@@ -116,11 +117,17 @@ def find_rows(rule: Rule, rows: pd.DataFrame) -> np.ndarray:
     return holds
 
 
-def require_rules_of(pipeline: Any, rows: pd.DataFrame, rules: tuple[Rule, ...]) -> None:
-    """Require that each row satisfies one rule, which counts it and predicts for it what the model does."""
+def require_counts(rows: pd.DataFrame, rules: tuple[Rule, ...]) -> np.ndarray:
+    """Require that each row satisfies one rule, which counts it; return which: (rules, m)."""
     masks = np.array([find_rows(rule, rows) for rule in rules])
     assert (masks.sum(axis=0) == 1).all()
     assert masks.sum(axis=1).tolist() == [rule.n_rows for rule in rules]
+    return masks
+
+
+def require_rules_of(pipeline: Any, rows: pd.DataFrame, rules: tuple[Rule, ...]) -> None:
+    """Require that each row satisfies one rule, which counts it and predicts for it what the model does."""
+    masks = require_counts(rows, rules)
     predicted = pipeline.predict(rows)
     for rule, mask in zip(rules, masks, strict=True):
         # Of classes that are equally frequent in a leaf, either may be named.
@@ -159,6 +166,19 @@ def test_rules_undo_what_preprocessing_has_done(preprocessing: Any) -> None:
     pipeline.fit(rows, Y)
     rules = describe_learner(pipeline, rows, "survived").rules
     require_rules_of(pipeline, rows, rules)
+
+
+def test_a_column_whose_missing_cells_are_filled_from_others_is_described_after_preprocessing() -> None:
+    steps = make_preprocessing(numeric=[KNNImputer()], nominal=[ONE_HOT])
+    rows = X[["age", "sex"]].assign(fare=X["fare"] * 1e6)
+    pipeline = Pipeline([("preprocessing", steps), ("learner", learners.DecisionTreeClassifier(max_depth=5))])
+    pipeline.fit(rows, Y)
+    rules = describe_learner(pipeline, rows, "survived").rules
+    assert any("age after preprocessing" in rule.words for rule in rules)
+    filled = steps.transform(rows)["age"].to_numpy()
+    named = [replace(rule, conditions=tuple(c.replace(" after preprocessing", "") for c in rule.conditions))
+             for rule in rules]  # fmt: skip
+    require_counts(rows.assign(age=filled), tuple(named))
 
 
 def test_codes_are_turned_back_into_values() -> None:

@@ -5,7 +5,7 @@ scalers, encoders and one-hot encoding. The value of the feature for each cell o
 that thresholds and codes can be translated back. Any other feature keeps the name given by preprocessing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,7 +39,7 @@ class Feature:
     numbers : ndarray of shape (p,)
         The value of the feature at each of these cells.
     at_missing : object
-        The feature where the cell is missing; None if no cell is missing or if it depends on other columns.
+        The feature where the cell is missing; None if no cell is missing.
     """
 
     label: str
@@ -75,16 +75,27 @@ def trace_features(pipeline: Pipeline, X: pd.DataFrame) -> list[Feature]:
     if not isinstance(features, pd.DataFrame):
         numbers = features.toarray() if hasattr(features, "toarray") else features
         features = pd.DataFrame(numbers).add_prefix("feature ")
-    return [_trace_feature(str(label), feature, X) for label, feature in features.items()]
+    return [trace_feature(str(label), feature, X) for label, feature in features.items()]
 
 
-def _trace_feature(label: str, feature: pd.Series, X: pd.DataFrame) -> Feature:
-    """Describe a feature by the cells of its column if they determine it, otherwise by its own numbers or values."""
+def trace_feature(label: str, feature: pd.Series, X: pd.DataFrame) -> Feature:
+    """Describe a feature by the cells of its column if they determine it, otherwise by its own numbers or values.
+
+    Parameters
+    ----------
+    label : str
+        The name of the feature, which begins with that of its column.
+    feature : Series of length m
+    X : DataFrame of shape (m, d)
+        The rows of which the feature was computed.
+    """
     is_number = is_numeric_dtype(feature)
     if is_number:
         feature = feature.astype(np.float64)
     names = [str(name) for name in X.columns if label == str(name) or label.startswith(f"{name}_")]
     for name in sorted(names, key=len, reverse=True):
+        if len(feature[X[name].isna().to_numpy()].unique()) > 1:
+            continue  # missing cells are filled from other columns
         kind = find_kind(X[name].dtype)
         if kind in (NOMINAL, ORDERED) and _is_decided(feature, X[name]):
             return _pair(label, name, X[name], feature, is_scale=False)
@@ -165,7 +176,7 @@ def list_rules(learner: Any, features: Sequence[Feature]) -> list[Rule]:
     tree = learner.fitted_tree_
     rules = []
     for node, path in _walk_leaves(learner):
-        conditions = _describe_path(path, features)
+        conditions = describe_path(path, dict(enumerate(features)))
         value = np.ravel(tree.value[node])
         n_rows = int(tree.n_node_samples[node])
         if hasattr(learner, "classes_"):
@@ -210,8 +221,15 @@ def _list_branches(learner: Any, node: int) -> list[tuple[int, Branch]]:
     ]
 
 
-def _describe_path(path: Sequence[Branch], features: Sequence[Feature]) -> tuple[str, ...]:
-    """Return the conditions of a path in words, joined by column, in the order in which the columns are first used."""
+def describe_path(path: Sequence[Branch], features: Mapping[int, Feature]) -> tuple[str, ...]:
+    """Return the conditions of a path in words, joined by column, in the order in which the columns are first used.
+
+    Parameters
+    ----------
+    path : sequence of Branch
+    features : mapping of int to Feature
+        The meaning of each feature that the branches ask for.
+    """
     of_name: dict[str, list[tuple[Feature, Branch]]] = {}
     for branch in path:
         feature = features[branch.feature]
