@@ -67,7 +67,7 @@ def analyze_overall(
     # With two configurations, ranks only count wins, so the pair is tested by Wilcoxon's test alone.
     is_ranked = len(names) >= MIN_FRIEDMAN_CONFIGURATIONS
     test = settings.overall if is_ranked else WILCOXON
-    is_tested = len(complete) >= MIN_DATASETS[test]
+    is_tested = len(complete) >= MIN_DATASETS
     friedman, critical_difference = NO_FRIEDMAN_TEST, math.nan
     if is_tested and is_ranked:
         friedman = compute_friedman_test(means)
@@ -79,7 +79,7 @@ def analyze_overall(
         left_out={dataset: f"no scores of {join_words(missing)}" for dataset, missing in absent.items()},
         mean_ranks=dict(zip(ordered, mean_ranks[order].tolist(), strict=True)),
         test=test,
-        too_few="" if is_tested else _explain_too_few(len(complete), MIN_DATASETS[test]),
+        too_few="" if is_tested else _explain_too_few(len(complete)),
         friedman=friedman.chi2,
         friedman_p=friedman.p,
         iman_davenport=friedman.f,
@@ -103,9 +103,9 @@ def _tabulate_means(results: Sequence[DatasetResult], names: Sequence[str]) -> n
     return np.array([[means[name] for name in names] for means in by_name]).reshape(len(results), len(names))
 
 
-def _explain_too_few(n_datasets: int, n_needed: int) -> str:
+def _explain_too_few(n_datasets: int) -> str:
     counted = f"{count_nouns(n_datasets, 'dataset')} with scores for all configurations"
-    return f"Too few datasets for tests over datasets, which need at least {n_needed}: {counted}."
+    return f"Too few datasets for tests over datasets, which need at least {MIN_DATASETS}: {counted}."
 
 
 def _compare_pairs(
@@ -116,7 +116,7 @@ def _compare_pairs(
     By Nemenyi's test, a pair is distinguished only if Iman and Davenport's test shows any difference at all.
     """
     numbers = list(combinations(range(len(names)), 2))
-    is_tested = len(means) >= MIN_DATASETS[test]
+    is_tested = len(means) >= MIN_DATASETS
     p_wilcoxon = [compute_wilcoxon_p(means[:, i], means[:, j]) if is_tested else math.nan for i, j in numbers]
     p_holm = dataset_analysis.adjust_p_values(p_wilcoxon).tolist()
     wins = count_wins(rank_configurations(means))  # (k, k)

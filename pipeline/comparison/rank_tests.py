@@ -19,17 +19,15 @@ in Statistics 9, 571-595.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.comparison.comparison import NEMENYI, WILCOXON
-
-MIN_DATASETS: Mapping[str, int] = {WILCOXON: 6, NEMENYI: 5}
-"""Minimum number of datasets for tests over datasets; with five, no p-value of Wilcoxon's test is below .0625."""
+MIN_DATASETS = 6
+"""Minimum number of datasets for tests over datasets; on five, no p-value of Wilcoxon's test is below .0625."""
 MIN_FRIEDMAN_CONFIGURATIONS = 3
 """Two configurations are compared by the Wilcoxon test."""
 MAX_EXACT_DATASETS = 50

@@ -97,7 +97,8 @@ class SelectionRequest(ExperimentRequest):
         for name in CHOICES:
             if getattr(self, name, None) is not None:
                 require_choice(name, getattr(self, name))
-        _require_level(self.alpha)
+        if not 0 < self.alpha < 1:
+            raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
         if not 0 <= self.rope < 1:
             raise UserError(f"rope={self.rope:g} must be at least 0 and below 1, such as 0.01.")
         if not 2 <= self.repeats <= MAX_LOOKS:
@@ -209,11 +210,6 @@ def _write_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _require_level(alpha: float) -> None:
-    if not 0 < alpha < 1:
-        raise UserError(f"alpha={alpha:g} must be a number between 0 and 1, such as 0.05.")
-
-
 def require_choice(key: str, given: str) -> None:
     """Reject a value that is not allowed for a key of a comparison.
 
@@ -255,7 +251,8 @@ class ReportRequest(ExperimentRequest, TrustRequest):
         if self.to is not None:
             require_choice("to", self.to)
         DIFFERENCE.find_format(self.output, self.to)
-        _require_level(self.alpha)
+        if not 0 < self.alpha < 1:
+            raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,6 @@ A scorer such as ``neg_max_error`` is minus an error, so that greater is better.
 own name, ``max_error``: positive, and lower is better.
 """
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -320,8 +319,8 @@ def _describe(target: Target) -> str:
 NEGATIVE = "neg_"
 MULTILABEL_END = "_samples"
 """The suffix of scorers for multiple labels per row, which datasets do not have."""
-UNBOUNDED = ("mutual_info_score", "positive_likelihood_ratio")
-"""Scorers without ``neg_`` whose values are not at most 1."""
+UNBOUNDED = (NEGATIVE, "mutual_info_score", "positive_likelihood_ratio")
+"""Beginnings of the names of scorers whose values, without ``neg_``, are at least 0 and may be any."""
 SKILLS = ("d2_", "adjusted_", "explained_variance")
 """Beginnings of the names of scorers that may be negative."""
 TWO_CLASSES = Target(np.arange(2), np.arange(2))
@@ -378,27 +377,24 @@ def find_metric(name: str) -> Metric:
     if name in known:
         return known[name]
     scorer_name, sign = list_scorers()[name]
-    is_error = scorer_name.startswith(NEGATIVE)
+    is_negative = name.startswith(NEGATIVE)
     if scorer_name in BETTER_DEFINED:
         metric = known[BETTER_DEFINED[scorer_name]]
-        return _negate(metric) if is_error and sign > 0 else metric
-    if scorer_name in MACRO_SCORES:
-        return Metric(partial(compute_macro_score, MACRO_SCORES.index(scorer_name)))
-    bounds = ERROR if is_error or scorer_name in UNBOUNDED else SKILL if scorer_name.startswith(SKILLS) else FRACTION
-    formula = ScorerFormula(get_scorer(scorer_name), sign, name=name)
-    target = TWO_CLASSES if _get_task(scorer_name) == "classification" else NUMBERS
-    metric = make_scorer_metric(formula, sign > 0, bounds, target)
-    return replace(metric, bounds=(-math.inf, 0.0)) if is_error and sign > 0 else metric
-
-
-def _negate(metric: Metric) -> Metric:
-    """Return the metric of an error with its sign changed, so that greater is better."""
+        if is_negative:
+            metric = replace(metric, formula=partial(_negate, metric.formula), greater_is_better=True)
+    elif scorer_name in MACRO_SCORES:
+        metric = Metric(partial(compute_macro_score, MACRO_SCORES.index(scorer_name)))
+    else:
+        is_skill = scorer_name.startswith(SKILLS)
+        bounds = ERROR if scorer_name.startswith(UNBOUNDED) else SKILL if is_skill else FRACTION
+        formula = ScorerFormula(get_scorer(scorer_name), sign, name=name)
+        target = TWO_CLASSES if _get_task(scorer_name) == "classification" else NUMBERS
+        metric = make_scorer_metric(formula, sign > 0, bounds, target)
     low, high = metric.bounds
-    formula = partial(_compute_negative, metric.formula)
-    return replace(metric, formula=formula, greater_is_better=True, bounds=(-high, -low))
+    return replace(metric, bounds=(-high, -low)) if is_negative else metric
 
 
-def _compute_negative(formula: Callable[[Predictions], float], predictions: Predictions) -> float:
+def _negate(formula: Callable[[Predictions], float], predictions: Predictions) -> float:
     return -formula(predictions)
 
 
