@@ -143,6 +143,36 @@ def test_only_complete_datasets_count_over_datasets_and_the_others_are_named(sto
     assert by_ranks == f"Over 6 datasets, {told}differ significantly from knn, p = .19 (Nemenyi's test of mean ranks)."
 
 
+def test_rows_are_in_the_order_of_their_ranks_on_the_datasets_where_all_have_scores(store: Store) -> None:
+    write_learners(store, ["a"], {"svm": 0.9, "knn": 0.8, "mlp": 0.7})
+    for dataset in ("b", "c", "d"):
+        write_run(store, "svm", dataset, scores(0.5))
+        write_run(store, "knn", dataset, scores(0.9, 1))
+        write_run(store, "mlp", dataset, None, status="FAILED")
+    comparison = compare(store)
+    assert [row.name for row in comparison.configurations] == ["svm", "knn", "mlp"]
+    assert comparison.settings.base == "svm"
+
+
+def test_without_a_complete_dataset_rows_are_in_the_order_of_their_ranks_on_all(store: Store) -> None:
+    for dataset, absent in (("a", "mlp"), ("b", "mlp"), ("c", "svm")):
+        for number, (learner, mean) in enumerate({"svm": 0.8, "knn": 0.9, "mlp": 0.95}.items()):
+            has_scores = learner != absent
+            status = "FINISHED" if has_scores else "FAILED"
+            write_run(store, learner, dataset, scores(mean, number) if has_scores else None, status=status)
+    assert [row.name for row in compare(store).configurations] == ["mlp", "knn", "svm"]
+
+
+def test_the_cost_of_a_cell_includes_tuning_fitting_and_pruning(store: Store) -> None:
+    own = {"time/tune": [3.0], "time/prune": [0.5], "time/score": [7.0]}
+    write_run(store, "tree", "iris", scores(0.9), further=own)
+    write_run(store, "knn", "iris", scores(0.8, 1))
+    comparison = compare(store)
+    seconds = {name: comparison.find_cell(name, "iris").fit_seconds for name in ("tree", "knn")}
+    assert seconds == {"tree": pytest.approx(3.7), "knn": pytest.approx(0.2)}
+    assert {point.configuration: point.fit_seconds for point in comparison.results[0].pareto} == seconds
+
+
 @pytest.mark.parametrize("metric", ["rmse", "neg_root_mean_squared_error"])
 def test_the_front_is_the_same_by_an_error_and_by_its_negative(store: Store, metric: str) -> None:
     sign = -1 if metric.startswith("neg_") else 1
@@ -341,6 +371,13 @@ def test_the_gate_finds_what_is_worse_beyond_the_rope(store: Store) -> None:
     assert "knn is worse than the base svm on iris: accuracy 0.7955 instead of 0.9008, p < .001" in result.sentences[0]
     assert not check_gate(compare(store, base="knn")).is_worse
     assert not check_gate(compare(store, base="svm", rope=0.2)).is_worse
+
+
+@pytest.mark.parametrize(("rope", "is_worse"), [(0.25, False), (0.2499, True)])
+def test_a_difference_that_equals_the_rope_is_not_worse(store: Store, rope: float, is_worse: bool) -> None:
+    write_run(store, "svm", "iris", [0.75] * 10)
+    write_run(store, "knn", "iris", [0.5] * 10)
+    assert check_gate(compare(store, base="svm", rope=rope)).is_worse is is_worse
 
 
 def test_a_base_run_of_the_same_configuration_is_a_row_of_its_own(store: Store) -> None:

@@ -167,6 +167,22 @@ def test_repeats_are_the_fewest_that_have_the_power() -> None:
     assert power_of(repeats) >= 0.8 > power_of(repeats - 1)
 
 
+@pytest.mark.parametrize(
+    ("mean", "folds", "repeats"), [(2.0, 1, 5), (2.0, 2, 3), (1.5, 3, 2), (1.0, 1, 10), (0.8, 1, 15), (0.6, 2, 12)]
+)
+def test_the_power_of_repeats_has_the_degrees_of_freedom_of_all_their_folds(
+    mean: float, folds: int, repeats: int
+) -> None:
+    # With independent folds, power.t.test(power=.8, delta=2, sd=1, type="paired") of R gives 4.2 pairs, and so on.
+    test = compute_corrected_t_test(mean + np.array([-1.0, 0.0, 1.0]), ratio=0.0)
+    assert count_repeats(test, folds) == repeats
+    powers = []
+    for n_folds in ((repeats - 1) * folds, repeats * folds):
+        critical = stats.t.isf(0.025, n_folds - 1)
+        powers.append(stats.nct.sf(critical, n_folds - 1, mean * math.sqrt(n_folds)) if n_folds > 1 else 0.0)
+    assert powers[0] < 0.8 <= powers[1]
+
+
 def test_no_number_of_repeats_replaces_rows() -> None:
     # With ratio 1/4, the standard error never falls below half the standard deviation.
     weak = compute_corrected_t_test((OTHER - BASE) - 0.01, 0.25)

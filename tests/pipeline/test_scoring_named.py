@@ -156,6 +156,38 @@ def test_differences_of_scores_on_a_fixed_scale_are_absolute() -> None:
         assert not has_fixed_scale(find_bounds(name))
 
 
+def draw_predictions(name: str, seed: int) -> Predictions:
+    """Return random predictions of 12 rows, which are all right or all wrong for some seeds."""
+    rng = np.random.default_rng(seed)
+    n_classes = 2 if name in OF_TWO_CLASSES - {"top_k_accuracy"} else 3
+    if name in REGRESSION or name in OTHERS_OF_NUMBERS:
+        truth = rng.uniform(0.1, 2, 12)
+        return Predictions(truth, truth if seed == 0 else rng.uniform(0.1, 9, 12))
+    truth = rng.permutation(np.arange(12) % n_classes)
+    predicted = {0: truth, 1: (truth + 1) % n_classes}.get(seed, rng.integers(0, n_classes, 12))
+    probabilities = rng.dirichlet(np.full(n_classes, 0.1), 12) if seed > 1 else np.eye(n_classes)[predicted]
+    decision = probabilities[:, 1] if n_classes == 2 else probabilities
+    positive = 1 if n_classes == 2 else None
+    return Predictions(truth, predicted, probabilities, decision, np.arange(n_classes), positive)
+
+
+SHARP = {"accuracy", "brier", "neg_brier_score", "mcc", "r2", "f1", "rmse", "neg_max_error", "explained_variance"}
+"""Metrics some of which the drawn predictions bring to each finite bound."""
+
+
+@pytest.mark.parametrize("name", [*CLASSIFICATION, *REGRESSION, *OTHERS_OF_CLASSES, *OTHERS_OF_NUMBERS])
+def test_no_score_is_beyond_its_bounds(name: str) -> None:
+    low, high = find_bounds(name)
+    scores = [compute_score(find_metric(name), draw_predictions(name, seed)) for seed in range(60)]
+    found = [score for score in scores if not math.isnan(score)]
+    assert found
+    assert low - 1e-12 <= min(found)
+    assert max(found) <= high + 1e-12
+    if name in SHARP:
+        assert math.isinf(high) or max(found) == pytest.approx(high)
+        assert math.isinf(low) or low in {-1.0} or min(found) == pytest.approx(low)
+
+
 @pytest.mark.parametrize("name", MACRO_SCORES)
 @pytest.mark.parametrize("has_weights", [False, True])
 def test_macro_scores_are_those_of_scikit_learn_to_the_last_bit(name: str, has_weights: bool) -> None:
