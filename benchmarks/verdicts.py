@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
+from bakeoff.pipeline.comparison.comparison import NEMENYI, WILCOXON
 from bakeoff.pipeline.comparison.fold_tests import (
     compute_corrected_t_test,
     compute_posterior,
@@ -46,6 +47,8 @@ LEAD_EVALUATIONS = tuple(Evaluation(f"{repeats} × 10 folds", repeats, folds=10)
 N_LEARNERS = 5
 """That are compared over several datasets, and in families of pairs."""
 N_DATASETS = (10, 30)
+VERDICTS = {WILCOXON: "verdict: Wilcoxon, Holm", NEMENYI: "verdict of `overall=nemenyi`: Iman–Davenport and Nemenyi"}
+"""What a comparison over datasets says of a pair."""
 
 Judge = Callable[[np.ndarray, float], int]
 """Takes differences (J,) and the ratio of test rows to training rows. Returns 1 if the first learner is called better,
@@ -322,10 +325,12 @@ def judge_datasets(scores: np.ndarray, is_first_better: bool) -> dict[str, bool]
         p_holm = np.where(is_won, p_holm, 1.0)[:1]
     else:
         gap = np.ptp(mean_ranks)
+    is_nemenyi = bool(gap >= critical)
     return {
         "Friedman": friedman.p <= ALPHA,
         "Iman–Davenport": friedman.f_p <= ALPHA,
-        "Nemenyi": bool(gap >= critical),
+        "Nemenyi": is_nemenyi,
         "Wilcoxon, no correction": bool(np.any(p <= ALPHA)),
-        "Wilcoxon, Holm": bool(np.any(p_holm <= ALPHA)),
+        VERDICTS[WILCOXON]: bool(np.any(p_holm <= ALPHA)),
+        VERDICTS[NEMENYI]: is_nemenyi and friedman.f_p <= ALPHA,
     }

@@ -44,7 +44,7 @@ def draw_diagram(comparison: Comparison, suffix: str) -> bytes:
         reason = "there is one dataset." if result.overall is None else result.overall.too_few
         raise UserError(
             f"output=*{suffix} is the critical-difference diagram, for which mean ranks were not tested: "
-            f"{reason or 'there are two configurations.'} Compare at least three configurations on five datasets, or "
+            f"{reason or 'there are two configurations.'} Compare at least three configurations on six datasets, or "
             "write another report, such as output=report.html."
         )
     figure, caption = picture

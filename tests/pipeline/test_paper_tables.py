@@ -160,5 +160,5 @@ def test_figures_are_the_same_bytes_each_time_and_the_diagram_is_first() -> None
 
 @pytest.mark.parametrize(("datasets", "reason"), [(("iris",), "one dataset"), (("iris", "wine"), "too few")])
 def test_no_diagram_is_drawn_of_mean_ranks_that_were_not_tested(datasets: tuple[str, ...], reason: str) -> None:
-    with pytest.raises(UserError, match=rf"{reason}.* at least three configurations on five datasets"):
+    with pytest.raises(UserError, match=rf"{reason}.* at least three configurations on six datasets"):
         draw_diagram(make_comparison(datasets, LEARNERS), ".svg")
