@@ -104,7 +104,8 @@ def tabulate_effects(measured: Sequence[MeasuredChange], metric: ComparedMetric)
         ]
         for change, effect in measured
     ]
-    return make_table(f"Effects on {metric.label}", headings, lines)
+    footnote = "Intervals are not adjusted for the number of effects." if len(lines) > 1 else ""
+    return make_table(f"Effects on {metric.label}", headings, lines, footnote)
 
 
 def describe_effect(effect: Effect) -> str:

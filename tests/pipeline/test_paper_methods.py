@@ -21,9 +21,11 @@ from scipy import stats
 import bakeoff
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.comparison.comparison import Comparison
+from bakeoff.pipeline.comparison.stored_comparison import render_report
 from bakeoff.pipeline.paper import references
 from bakeoff.pipeline.paper.methods import write_methods
 from bakeoff.pipeline.paper.references import write_references
+from bakeoff.pipeline.paper.tables import write_tables
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning")
@@ -124,6 +126,34 @@ def test_several_datasets_are_described_with_rank_tests_and_intervals(several: S
     )
     assert found is not None
     assert [float(end.replace("$-$", "-")) for end in found.groups()] == pytest.approx([own.low, own.high], abs=5e-5)
+
+
+@pytest.mark.parametrize("datasets", [["a"], list("abcdef")])
+def test_an_interval_beside_a_verdict_on_several_pairs_is_called_unadjusted(datasets: list[str]) -> None:
+    for names, is_said in ((["x", "y"], False), (["x", "y", "z"], True)):
+        comparison = make_comparison(datasets, names)
+        text = write_methods(comparison, ())
+        assert text.count("\\% interval") == len(names) - 1
+        assert text.count("unadjusted 95 \\% interval") == is_said * (len(names) - 1)
+        said = "interval, which is not adjusted for the number of pairs, is in favour"
+        assert (said in " ".join(write_tables(comparison).split())) is (is_said and len(datasets) == 1)
+        said = "Intervals are not adjusted for the number of pairs."
+        assert (said in " ".join(render_report(comparison, "markdown").split())) is (is_said and len(datasets) == 1)
+
+
+@pytest.mark.parametrize("overall", ["wilcoxon", "nemenyi"])
+def test_the_section_names_the_test_that_decides(several: Study, overall: str) -> None:
+    comparison, runs = several
+    result = comparison.results[0]
+    assert result.overall is not None
+    changed = replace(result, overall=replace(result.overall, test=overall))
+    text = write_methods(replace(comparison, results=(changed, *comparison.results[1:])), runs)
+    decides = {
+        "wilcoxon": "decided by Wilcoxon's signed-rank test with Holm's correction, which does not depend on the "
+        r"others~\cite{benavoli2016}.",
+        "nemenyi": "decided by Nemenyi's test of mean ranks.",
+    }
+    assert decides[overall] in " ".join(text.split())
 
 
 def test_scikit_learn_is_cited_only_where_it_is_used(single: Study, several: Study) -> None:
