@@ -147,6 +147,22 @@ def test_nemenyis_test_says_where_it_does_not_apply() -> None:
         compare(make_folds(), overall="nemeny")
 
 
+def test_by_nemenyis_test_no_pair_differs_without_a_difference_at_all() -> None:
+    # One of few tables on which both tests disagree.
+    leads = np.array([0.5, 0, 0, -0.5])
+    scores = np.random.default_rng(1433).normal(size=(8, 4)).round(2) + leads
+    result = compare(make_scores(scores, "abcd"), overall="nemenyi")
+    overall = result.comparison.results[0].overall
+    assert overall is not None
+    assert min(pair.p_nemenyi for pair in overall.pairs) < 0.05 < overall.iman_davenport_p
+    assert not any(pair.is_told_apart for pair in overall.pairs)
+    assert [len(group) for group in overall.groups] == [4]
+    said = (
+        "Over 8 datasets, no configuration is significantly better than another (Iman and Davenport's test, p = .057);"
+    )
+    assert result.verdict.startswith(said)
+
+
 def make_scores(scores: Any, learners: str) -> pd.DataFrame:
     """Return a table with a score for each dataset (row) and learner (letter)."""
     wide = pd.DataFrame(scores, columns=list(learners)).rename_axis("dataset").reset_index()
