@@ -40,6 +40,9 @@ MIN_EQUIVALENT_PROBABILITY = 0.95
 MAX_NAMED = 5
 """Maximum number of names in an enumeration; the remaining ones are counted."""
 
+MAX_RIVAL_GROUPS = 3
+"""Maximum number of groups of beaten configurations in a sentence, by the leaders that they are not told apart from."""
+
 Tests = Mapping[frozenset[str], tuple[bool, float]]
 """Two names -> whether they are distinguished, and the p-value."""
 
@@ -237,7 +240,7 @@ def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[s
     """Return which configurations each leader beats, and which of them it is not told apart from."""
     rivals = group_by(others, lambda name: tuple(each for each in leaders if not standing.is_told_apart(each, name)))
     clauses = []
-    for equals, names in sorted(rivals.items(), key=lambda item: len(item[0])):
+    for equals, names in sorted(rivals.items(), key=lambda item: len(item[0]))[:MAX_RIVAL_GROUPS]:
         winners = [leader for leader in leaders if leader not in equals]
         subject, verb = _enumerate(winners), "beats" if len(winners) == 1 else "beat"
         if not equals:
@@ -245,6 +248,8 @@ def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[s
         clauses.append(f"{subject} {verb} {_enumerate(names)}, {_bound_p(standing.list_p(winners, names), max)}")
         if equals:
             clauses.append(_write_undecided(standing, equals, names))
+    if len(rivals) > MAX_RIVAL_GROUPS:
+        clauses.append("pairs=all shows the others")
     return "; ".join(clauses)
 
 

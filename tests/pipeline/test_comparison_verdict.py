@@ -61,3 +61,17 @@ def test_who_leads_and_whom_the_leaders_beat(p_values: tuple[float, ...], senten
     pairs = map(frozenset, combinations(order, 2))
     tests = {pair: (p <= 0.05, p) for pair, p in zip(pairs, p_values, strict=True)}
     assert write_standing(Standing(order, tests)) == sentence
+
+
+def test_a_sentence_on_many_groups_ends_with_where_the_others_are() -> None:
+    # Each of d, e, … is not told apart from other leaders.
+    order = "abcdefgh"
+    told_apart = {"ad", "ae", "af", "ag", "ah", "bd", "be", "cf", "cd"}
+    tests = {frozenset(pair): ("".join(pair) in told_apart, 0.01 if "".join(pair) in told_apart else 0.3)
+             for pair in combinations(order, 2)}  # fmt: skip
+    said = write_standing(Standing(tuple(order), tests))
+    assert said == (
+        "a, b and c are the best and do not differ significantly, p = .30; all 3 beat d, p = .010; a and b beat e, "
+        "p = .010; c does not differ significantly from e, p = .30; a and c beat f, p = .010; b does not differ "
+        "significantly from f, p = .30; pairs=all shows the others."
+    )
