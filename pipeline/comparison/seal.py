@@ -1,4 +1,4 @@
-"""A question that is sealed before its first run: metrics, base, level, rope, stop rule and candidates.
+"""A question that is sealed before its first run: metrics, base, level, rope, tests and candidates.
 
 The seal is a JSON file of a run in the experiment of the comparisons, and its SHA-256 digest is a tag. The store shows
 whether the runs of the sealed jobs started later. Anyone who can write to the store can change it, so the seal proves
@@ -40,7 +40,8 @@ class Seal:
     sealed : str
         The time in ISO 8601, in UTC.
     settings : mapping of str to object
-        Metrics, base, alpha, rope, and the largest number of repeats with ``until=sure``, otherwise 0.
+        Metrics, base, alpha, rope, the largest number of repeats with ``until=sure``, otherwise 0, and the test over
+        datasets.
     candidates : mapping of str to str
         ``config_hash`` -> name of the job.
     """

@@ -70,6 +70,7 @@ def test_a_comparison_as_sealed_says_so_in_all_reports(sealed: Bakeoff) -> None:
         (("metrics=f1", *QUESTION[1:]), ["metrics is f1 instead of accuracy"]),
         (QUESTION[:1], ["base is knn instead of majority", "alpha is 0.05 instead of 0.01"]),
         ((*QUESTION, "rope=0.02"), ["rope is 0.02 instead of 0.01"]),
+        ((*QUESTION, "overall=nemenyi"), ["overall is nemenyi instead of wilcoxon"]),
         ((*QUESTION, "until=sure", "repeats=2"), [f"{REPEATS} is 2 instead of 0"]),
     ],
 )
