@@ -157,8 +157,8 @@ def _describe_pair(
         detectable=needed.smallest_difference,
         repeats_needed=needed.repeats,
         rows_needed=needed.rows,
-        # A difference of 0 has no direction: neither configuration is better.
-        is_told_apart=stop.p_difference <= settings.alpha and test.mean != 0,
+        # The p-value of a mean of 0, which has no direction, is 1.
+        is_told_apart=stop.p_difference <= settings.alpha,
         test_train_ratio=test.ratio,
         rope=rope,
         repeats=stop.repeats,

@@ -115,7 +115,7 @@ class StopRule:
             adjusted = np.column_stack([adjust_by_holm(column) for column in p.T])  # (n_pairs, 2)
             for pair, answer in enumerate(answers):
                 if answer == UNDECIDED:
-                    answers[pair] = self._answer(tests[pair], *adjusted[pair])
+                    answers[pair] = self._answer(*adjusted[pair])
         return list(starmap(PairStop, zip(tests, adjusted[:, 0].tolist(), repeats, answers, strict=True)))
 
     def _compute_p_values(self, test: CorrectedTTest, ratio: float) -> np.ndarray:
@@ -125,8 +125,7 @@ class StopRule:
         p_values = np.array([test.p, max(posterior.better, posterior.worse)])
         return correct_for_looks(p_values, self.looks, ratio)
 
-    def _answer(self, test: CorrectedTTest, p_difference: float, p_equality: float) -> str:
-        # A difference of 0 has no direction: neither configuration is better.
-        if p_difference <= self.alpha and test.mean != 0:
+    def _answer(self, p_difference: float, p_equality: float) -> str:
+        if p_difference <= self.alpha:
             return TOLD_APART
         return EQUAL if p_equality <= self.alpha else UNDECIDED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from bakeoff.pipeline.comparison.compare_runs import compare_runs
 from bakeoff.pipeline.comparison.comparison import Comparison
 from bakeoff.pipeline.comparison.dataset_analysis import find_holm_levels
 from bakeoff.pipeline.comparison.fold_tests import compute_corrected_t_test, subtract_scores
+from bakeoff.pipeline.comparison.overall_analysis import compare_costs
 from bakeoff.pipeline.comparison.request import CompareRequest
 from bakeoff.pipeline.comparison.verdict import check_gate
 from bakeoff.pipeline.errors import UserError
@@ -24,6 +26,7 @@ from bakeoff.pipeline.tracking.store import Store, open_store
 
 NOISE = np.random.default_rng(0).normal(0, 0.01, (20, 10))
 """Of the folds of several learners."""
+BY_RMSE = {"evaluation.metrics": json.dumps(["rmse"])}
 VALIDATION_ROWS = json.dumps({"train": 70.0, "validation": 20.0, "test": 10.0})
 
 
@@ -101,6 +104,50 @@ def test_the_larger_test_share_of_a_pair_is_used_and_this_is_said(store: Store) 
     (pair,) = comparison.results[0].datasets[0].pairs
     assert pair.test_train_ratio == 10 / 70
     assert any("have 70 to 90 rows" in note for note in comparison.notes)
+
+
+def test_the_rows_that_a_pair_needs_are_a_multiple_of_those_of_the_dataset(store: Store) -> None:
+    write_run(store, "knn", "iris", scores(0.9))
+    write_run(store, "svm", "iris", scores(0.895, 1), tags={"rows_per_fold": VALIDATION_ROWS})
+    (pair,) = compare(store).results[0].datasets[0].pairs
+    # One of them keeps 20 of the 100 rows for validation.
+    assert pair.rows_needed == math.ceil(100 * (pair.detectable / pair.difference) ** 2)
+
+
+def test_the_rope_of_an_error_is_a_fraction_of_the_mean_of_the_base(store: Store) -> None:
+    for number, (learner, error) in enumerate({"knn": 5.0, "svm": 2.0, "mlp": 9.0}.items()):
+        write_run(store, learner, "cars", scores(error, number), metric="test_rmse", params=BY_RMSE)
+    for base, position in (("knn", 0), ("svm", 1), ("mlp", 2)):
+        (result,) = compare(store, base=base).results[0].datasets
+        size = float(np.mean(scores({"knn": 5.0, "svm": 2.0, "mlp": 9.0}[base], position)))
+        assert [pair.rope for pair in result.pairs] == pytest.approx([0.01 * size] * 3)
+
+
+@pytest.mark.parametrize("n_datasets", [4, 5])
+def test_up_to_four_datasets_have_a_verdict_each(store: Store, n_datasets: int) -> None:
+    write_learners(store, list("abcde")[:n_datasets], {"svm": 0.9, "knn": 0.8})
+    verdict = compare(store).verdict
+    assert [sentence.startswith("On a: ") for sentence in verdict[1:2]] == [True] * (n_datasets == 4)
+    assert len(verdict) == (5 if n_datasets == 4 else 1)
+
+
+def test_looks_of_other_configurations_are_told(store: Store) -> None:
+    write_learners(store, ["iris"], {"svm": 0.9, "knn": 0.8, "mlp": 0.85})
+    said = "More configurations have been scored on the same test rows than the 2 here: 3 on iris."
+    assert any(said in note for note in compare(store, "params.learner != 'mlp'").notes)
+    assert not any("have been scored on the same test rows" in note for note in compare(store).notes)
+
+
+def test_training_parts_of_one_size_have_no_note(store: Store) -> None:
+    write_learners(store, ["iris"], {"svm": 0.9, "knn": 0.8})
+    assert not any("training parts have" in note for note in compare(store).notes)
+
+
+def test_seeds_are_in_the_order_of_numbers(store: Store) -> None:
+    for seed in (10, 2):
+        for learner in ("knn", "svm"):
+            write_run(store, learner, "iris", scores(0.9, seed), seed=seed)
+    assert compare(store).find_cell("knn", "iris").seeds == ("2", "10")
 
 
 def test_seeds_are_repeats_of_one_cell(store: Store) -> None:
@@ -190,6 +237,28 @@ def test_the_front_is_the_same_by_an_error_and_by_its_negative(store: Store, met
     assert list(result.overall.mean_ranks) == ["svm", "knn"]
 
 
+def test_costs_by_an_error_need_errors_of_the_base(store: Store) -> None:
+    for dataset, errors in (("a", [0.0] * 10), ("b", scores(2.0))):
+        write_run(store, "knn", dataset, errors, metric="test_rmse", params=BY_RMSE)
+        write_run(store, "svm", dataset, scores(3.0, 1), metric="test_rmse", params=BY_RMSE)
+    points = compare(store, base="knn").results[0].pareto
+    assert [point.is_efficient for point in points] == [False, False]
+    assert all(math.isnan(point.score) for point in points)
+
+
+def test_a_configuration_without_times_is_not_on_the_front_of_the_others(store: Store) -> None:
+    write_learners(store, ["a"], {"svm": 0.9, "knn": 0.8})
+    comparison = compare(store)
+    (result,) = comparison.results
+    timed = {(cell.configuration, cell.dataset): cell for cell in comparison.cells}
+    untimed = {key: replace(cell, fit_seconds=math.nan, predict_seconds=math.nan) for key, cell in timed.items()}
+    names = ["svm", "knn"]
+    mixed = {**timed, ("svm", "a"): untimed["svm", "a"]}
+    points = compare_costs(result.datasets, names, mixed, comparison.metrics[0], "svm")
+    assert [point.is_efficient for point in points] == [False, True]
+    assert compare_costs(result.datasets, names, untimed, comparison.metrics[0], "svm") == ()
+
+
 def test_a_score_of_one_name_that_was_computed_in_two_ways_is_not_compared(store: Store) -> None:
     def metrics(gain: int) -> dict[str, str]:
         entry = {"_target_": "mine.profit", "greater_is_better": True, "gain": gain}
@@ -237,6 +306,17 @@ def test_configurations_within_the_rope_are_equivalent_in_practice(store: Store)
     write_run(store, "knn", "iris", (levels + rng.normal(0, 0.0005, 10)).tolist())
     said = compare(store).verdict[1]
     assert "are equivalent in practice: they differ by at most 0.0100 with probability > 99 %" in said
+
+
+def test_configurations_that_are_equivalent_with_less_than_95_percent_are_not_called_so(store: Store) -> None:
+    rng = np.random.default_rng(3)
+    levels = 0.9 + rng.normal(0, 0.03, 10)
+    write_run(store, "svm", "iris", levels.tolist())
+    write_run(store, "knn", "iris", (levels + rng.normal(0, 0.01, 10)).tolist())
+    comparison = compare(store)
+    (pair,) = comparison.results[0].datasets[0].pairs
+    assert 0.6 < pair.p_equivalent < 0.95
+    assert "These folds could show" in comparison.verdict[1]
 
 
 # Bad input
@@ -324,6 +404,35 @@ def test_in_each_fold_the_best_validation_score_chooses_for_a_learner(store: Sto
     assert any("Chosen: knn (chosen) on iris: knn n_neighbors=1 in 5 folds" in note for note in comparison.notes)
     assert cell.n_fits == 20
     assert cell.fit_seconds == pytest.approx(0.4)
+
+
+def write_two_choices(store: Store, validation: dict[str, Sequence[float]], metric: str = "test_accuracy") -> None:
+    """Write two configurations of knn with constant scores on validation rows, and svm."""
+    for neighbors in ("1", "5"):
+        own = {name: [values[neighbors == "5"]] * 10 for name, values in validation.items()}
+        write_run(
+            store, "knn", "iris", scores(0.9, int(neighbors)), metric=metric, further=own,
+            params={"learner.n_neighbors": neighbors, "evaluation.metrics": json.dumps([metric.removeprefix("test_")])},
+            tags={"rows_per_fold": json.dumps({"train": 60.0 + 10 * int(neighbors), "validation": 20.0, "test": 10.0})},
+        )  # fmt: skip
+    params = {"evaluation.metrics": json.dumps([metric.removeprefix("test_")])}
+    write_run(store, "svm", "iris", scores(0.85, 7), metric=metric, further={"test_f1": scores(0.5, 3)}, params=params)
+
+
+def test_the_configuration_with_the_smallest_validation_error_represents_a_learner(store: Store) -> None:
+    write_two_choices(store, {"validation_rmse": (3.0, 2.0)}, "test_rmse")
+    cell = compare(store).find_cell("knn (chosen)", "iris")
+    assert cell.chosen == {"knn n_neighbors=5": 10}
+    # The test is as conservative as the smallest training part requires.
+    assert (cell.n_train, cell.n_test) == (70, 10)
+
+
+@pytest.mark.parametrize(("metric", "chosen"), [("accuracy", "1"), ("f1", "5")])
+def test_the_validation_scores_of_the_compared_metric_choose(store: Store, metric: str, chosen: str) -> None:
+    validation = {"validation_accuracy": (0.8, 0.7), "validation_f1": (0.3, 0.4), "test_f1": (0.5, 0.5)}
+    write_two_choices(store, validation)
+    cell = compare(store, metrics=(metric,)).find_cell("knn (chosen)", "iris")
+    assert list(cell.chosen) == [f"knn n_neighbors={chosen}"]
 
 
 def test_validation_rows_that_pruned_the_learner_do_not_choose(store: Store) -> None:

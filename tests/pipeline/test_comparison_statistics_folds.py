@@ -57,6 +57,9 @@ def test_marks_need_significance_at_alpha() -> None:
     better = compute_corrected_t_test(OTHER - BASE, TENTH)
     assert [mark_difference(sign * better.mean, better.p) for sign in (1, -1)] == ["v", "*"]
     assert mark_difference(better.mean, better.p, alpha=0.01) == ""
+    # At alpha is significant, as in WEKA, and no difference has no direction.
+    assert [mark_difference(0.1, p, alpha=0.05) for p in (0.05, 0.0501, math.nan)] == ["v", "", ""]
+    assert mark_difference(0.0, 0.01) == ""
 
 
 def test_equal_differences_are_degenerate_with_wekas_p() -> None:

@@ -75,3 +75,10 @@ def test_a_sentence_on_many_groups_ends_with_where_the_others_are() -> None:
         "p = .010; c does not differ significantly from e, p = .30; a and c beat f, p = .010; b does not differ "
         "significantly from f, p = .30; pairs=all shows the others."
     )
+
+
+@pytest.mark.parametrize(("n", "named"), [(5, "b, c, d, e and f"), (6, "b, c, d, e and 2 others")])
+def test_up_to_five_names_are_enumerated(n: int, named: str) -> None:
+    order = tuple("abcdefg"[: n + 1])
+    tests = {frozenset(pair): (True, 0.01) for pair in combinations(order, 2)}
+    assert write_standing(Standing(order, tests)) == f"a is the best: it beats {named}, p = .010."
