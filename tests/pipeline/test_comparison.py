@@ -312,7 +312,7 @@ def test_configurations_that_are_equivalent_with_less_than_95_percent_are_not_ca
     rng = np.random.default_rng(3)
     levels = 0.9 + rng.normal(0, 0.03, 10)
     write_run(store, "svm", "iris", levels.tolist())
-    write_run(store, "knn", "iris", (levels + rng.normal(0, 0.01, 10)).tolist())
+    write_run(store, "knn", "iris", (levels + rng.normal(0, 0.03, 10)).tolist())
     comparison = compare(store)
     (pair,) = comparison.results[0].datasets[0].pairs
     assert 0.6 < pair.p_equivalent < 0.95

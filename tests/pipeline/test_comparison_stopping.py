@@ -70,6 +70,15 @@ def test_a_pair_is_better_equal_or_undecided(differences: np.ndarray, rope: floa
     assert stop.test == compute_corrected_t_test(differences[: 10 * repeats], NINTH)
 
 
+def test_a_pair_is_equal_only_if_neither_can_be_better_by_the_rope() -> None:
+    # The mean is near the rope: surely not below its negative, but perhaps above it.
+    differences = 0.008 + 0.0035 * np.tile([-1.0, 1.0], 10)
+    (stop,) = StopRule(folds=10, repeats=2, alpha=0.05, rope=0.01).stop_pairs([differences], [1.0])
+    assert (stop.answer, stop.repeats) == (UNDECIDED, 2)
+    (stop,) = StopRule(folds=10, repeats=2, alpha=0.05, rope=0.03).stop_pairs([differences], [1.0])
+    assert stop.answer == EQUAL
+
+
 def test_a_decided_pair_is_not_tested_again_and_holm_counts_it() -> None:
     # The first pair differs clearly at first and not at all later.
     first = np.concatenate([draw(0.1, 0.02, 10), draw(0.0, 0.3, 90)])

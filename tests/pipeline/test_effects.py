@@ -67,6 +67,12 @@ def test_an_idle_change_has_no_effect_at_all_and_is_not_tested_on_rounding_error
     assert (effects[2] == 0).all()
     idle = estimate_effects(effects, 1 / 9, 0.05)[2]
     assert (idle.mean, idle.p_value) == (0, 1)
+    # Contributions that cancel leave rounding errors, which are no effect either.
+    cancelling = {frozenset(): 0.1, frozenset([0]): 0.4, frozenset([1]): 0.3, frozenset([0, 1]): 0.0}
+    exact = {hybrid: np.full(N_FOLDS, score) for hybrid, score in cancelling.items()}
+    gains = (exact[frozenset([0])] - exact[frozenset()] + exact[frozenset([0, 1])] - exact[frozenset([1])]) / 2
+    assert 0 < np.abs(gains).max() < 1e-15
+    assert (compute_effects(exact, 2)[0] == 0).all()
 
 
 def test_p_values_are_adjusted_over_the_changes_and_one_fold_has_none() -> None:
@@ -88,3 +94,9 @@ def test_changes_that_help_only_together_are_named_as_an_interaction() -> None:
     alone = {frozenset(): 0.5, frozenset([0]): 0.6, frozenset([1]): 0.7, frozenset([0, 1]): 0.8}
     scores = {hybrid: np.full(N_FOLDS, score) for hybrid, score in alone.items()}
     assert find_interactions(scores, compute_effects(scores, 2)) == {}
+    # Larger than the effect of one change alone, the interaction is not named.
+    partly = {frozenset(): 0.5, frozenset([0]): 0.5, frozenset([1]): 0.8, frozenset([0, 1]): 0.9}
+    scores = {hybrid: np.full(N_FOLDS, score) for hybrid, score in partly.items()}
+    effects = compute_effects(scores, 2)
+    assert effects[0].mean() < 0.1 < effects[1].mean()
+    assert find_interactions(scores, effects) == {}
