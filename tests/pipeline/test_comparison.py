@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -406,7 +406,7 @@ def test_in_each_fold_the_best_validation_score_chooses_for_a_learner(store: Sto
     assert cell.fit_seconds == pytest.approx(0.4)
 
 
-def write_two_choices(store: Store, validation: dict[str, Sequence[float]], metric: str = "test_accuracy") -> None:
+def write_two_choices(store: Store, validation: Mapping[str, Sequence[float]], metric: str = "test_accuracy") -> None:
     """Write two configurations of knn with constant scores on validation rows, and svm."""
     for neighbors in ("1", "5"):
         own = {name: [values[neighbors == "5"]] * 10 for name, values in validation.items()}
