@@ -71,7 +71,7 @@ def analyze_overall(
     friedman, critical_difference = NO_FRIEDMAN_TEST, math.nan
     if is_tested and is_ranked:
         friedman = compute_friedman_test(means)
-        critical_difference = compute_critical_difference(*means.shape, settings.alpha)
+        critical_difference = compute_critical_difference(len(means), len(names), settings.alpha)
     pairs = _compare_pairs(ordered, means, mean_ranks[order], friedman.f_p, test, settings.alpha)
     told_apart = {frozenset((pair.first, pair.second)) for pair in pairs if pair.is_told_apart}
     return OverallResult(
@@ -123,7 +123,7 @@ def _compare_pairs(
     pairs = []
     for (i, j), p, p_adjusted in zip(numbers, p_wilcoxon, p_holm, strict=True):
         difference = float(mean_ranks[j] - mean_ranks[i])
-        p_nemenyi = math.nan if math.isnan(friedman_p) else compute_nemenyi_p(difference, *means.shape)
+        p_nemenyi = math.nan if math.isnan(friedman_p) else compute_nemenyi_p(difference, len(means), len(names))
         p_value = p_nemenyi if test == NEMENYI else p_adjusted
         # A comparison with NaN is false, so nothing is distinguished without a test.
         is_told_apart = p_value <= alpha and (test == WILCOXON or friedman_p <= alpha)
