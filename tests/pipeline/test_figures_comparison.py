@@ -48,6 +48,17 @@ def read_lines(figure: Figure) -> list[tuple[list[float], list[float]]]:
     return [(np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist()) for line in lines]
 
 
+def test_without_a_critical_difference_none_is_drawn_and_the_test_is_named() -> None:
+    figure = draw_critical_difference(DEMSAR_NAMES, DEMSAR_RANKS, [[3, 2]], note="Wilcoxon, α = 0.05")
+    # The bar of a group passes over another one, so that its members have dots.
+    assert [x for x, _ in read_lines(figure)[1:2]] == [[1.964, 2.893]]
+    assert figure.axes[0].lines[1].get_marker() == "o"
+    assert not any(line.get_marker() == "|" for line in figure.axes[0].lines)
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert "Wilcoxon, α = 0.05" in texts
+    assert not any("CD" in text for text in texts)
+
+
 def test_ranks_groups_and_the_critical_difference_are_to_scale_and_names_joined_to_their_rank() -> None:
     figure = draw_critical_difference(DEMSAR_NAMES, DEMSAR_RANKS, [[3, 1, 2], [1, 0]], critical_difference=1.25)
     lines = read_lines(figure)

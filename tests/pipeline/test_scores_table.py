@@ -22,6 +22,7 @@ from scipy import stats
 
 import bakeoff
 from bakeoff.pipeline.comparison.rank_tests import rank_configurations
+from bakeoff.pipeline.comparison.reports import draw_ranks
 from bakeoff.pipeline.errors import UserError
 
 LEARNERS = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
@@ -136,6 +137,20 @@ def test_every_report_names_the_test_of_its_verdict(overall: str, to: str) -> No
     )
     assert f"differ significantly by {name}" in text or f"Significant by {name}" in text
     assert f"({name})" in text or to == "latex"
+
+
+@pytest.mark.parametrize("overall", ["wilcoxon", "nemenyi"])
+def test_the_diagram_follows_the_test_of_the_verdict(overall: str) -> None:
+    comparison = compare_garcia_and_herrera(overall=overall).comparison
+    picture = draw_ranks(comparison, comparison.results[0])
+    assert picture is not None
+    figure, caption = picture
+    found = comparison.results[0].overall
+    assert found is not None
+    assert caption.endswith(f"No two with a dot on the same bar differ significantly by {found.test_name}.")
+    text = " ".join(each.get_text() for each in figure.axes[0].texts)
+    assert f"{found.test_name}, α = 0.05" in text
+    assert ("CD = 1.11" in text) is (overall == "nemenyi")
 
 
 def test_nemenyis_test_says_where_it_does_not_apply() -> None:
