@@ -103,7 +103,8 @@ def test_the_verdict_over_datasets_is_wilcoxons_with_holms_correction() -> None:
     result = compare_garcia_and_herrera()
     pairs = result.overall_pairs
     scores = dict(zip(GARCIA_HERRERA_LEARNERS, GARCIA_HERRERA_ACCURACY.T, strict=True))
-    p = [count_signs(scores[pair.first] - scores[pair.second]) for pair in pairs.itertuples()]
+    named = zip(pairs["first"], pairs["second"], strict=True)
+    p = [count_signs(scores[first] - scores[second]) for first, second in named]
     adjusted = load_oracle("statsmodels.stats.multitest").multipletests(p, method="holm")[1]
     assert pairs["p_value"].to_numpy() == pytest.approx(adjusted)
     assert list_told_apart(result) == BY_BOTH | {("C4.5", "CN2"), ("naive Bayes", "CN2"), ("1-NN", "Kernel")}

@@ -175,7 +175,7 @@ def test_a_column_whose_missing_cells_are_filled_from_others_is_described_after_
     pipeline.fit(rows, Y)
     rules = describe_learner(pipeline, rows, "survived").rules
     assert any("age after preprocessing" in rule.words for rule in rules)
-    filled = steps.transform(rows)["age"].to_numpy()
+    filled = pipeline[:-1].transform(rows)["age"].to_numpy()
     named = [replace(rule, conditions=tuple(c.replace(" after preprocessing", "") for c in rule.conditions))
              for rule in rules]  # fmt: skip
     require_counts(rows.assign(age=filled), tuple(named))
