@@ -24,6 +24,11 @@ from example_counts import register_profiles
 from bakeoff.pipeline.tracking import sqlite_file, store
 from bakeoff.pipeline.tracking.store import quiet_mlflow
 
+with suppress(ImportError):
+    # The backport that some packages import takes the search for metadata over from Python's finder. A test that
+    # restores the finders of an earlier time must not be without either.
+    import importlib_metadata  # noqa: F401
+
 quiet_mlflow()  # MLflow asks when it is imported, which a test may do before any command does
 register_profiles()
 # A script that starts the tests in the background has them ignore Ctrl-C, which the commands that they start inherit.

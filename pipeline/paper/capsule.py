@@ -47,6 +47,7 @@ FACTS: Mapping[str, Mapping[str, Any]] = {
         "rope": float | int,
         "pairs": str,
         "marks": str,
+        "overall": str,
         "choice": str,
         "until": str,
         "repeats": int,

@@ -445,7 +445,7 @@ def test_a_candidate_that_was_dropped_before_harder_folds_is_not_chosen_for_its_
     model = Pipeline([("learner", DecisionTreeClassifier())])
     best, table = RACE.tune(model, tuning_data(X, y, 200, score=score))
     assert table is not None
-    assert table["inner_folds"][table["validation_score"].idxmax()] == 3
+    assert table["inner_folds"].iloc[int(table["validation_score"].argmax())] == 3
     assert best[-1].max_depth in (3, 4)
 
 
