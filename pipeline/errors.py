@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Any
 
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.wording import cut_text, join_words, shorten_message
+from bakeoff.pipeline.text.wording import cut_middle, join_words, shorten_message
 
 MAX_SEARCHED_LETTERS = 20_000
 """The letters of a message that are searched for secrets; the time grows with the number of secrets and of letters."""
@@ -33,7 +33,7 @@ class UserError(Exception):
     is_sentence = True
 
     def __init__(self, message: object = "") -> None:
-        searched = cut_text(str(message), MAX_SEARCHED_LETTERS)
+        searched = cut_middle(str(message), MAX_SEARCHED_LETTERS)
         super().__init__(shorten_message(hide_secrets(searched)))
 
 

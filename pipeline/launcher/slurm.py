@@ -63,12 +63,12 @@ class SubmititLauncher(Launcher):
             job.cancel()
 
     def __init__(self, **parameters: Any) -> None:
-        _require_submitit(self.cluster)
         for key, unit in DURATION_UNITS.items():
             if isinstance(parameters.get(key), str):
                 seconds = read_duration(f"hydra.launcher.{key}", parameters[key], unit)
                 assert seconds is not None
                 parameters[key] = math.ceil(seconds / UNITS[unit][1])
+        _require_submitit(self.cluster)
         self._parameters = parameters
 
     def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:

@@ -75,7 +75,7 @@ def work(
     >>> frame = pd.DataFrame({"x": [3.0, 4.0, 1.0], "z": [3.0, 3.0, 1.0], "y": ["in", "in", "out"]})
     >>> result = work("learner=perceptron", dataset=frame, target="y", query={"x": 2, "z": 0})
     >>> result
-    <WorkResult perceptron on frame: 7 steps, the answer is out>
+    <WorkResult perceptron on frame by hand: 7 steps, the answer is out>
     >>> result.answer == result.learner_answer
     True
     """

@@ -299,7 +299,7 @@ class OutputKind:
         if path.is_symlink():
             raise UserError(f"{shown} is a link, and links are not followed; name another file, or remove the link.")
         if path.exists() and not self._has_written(marked or path):
-            raise UserError(f"{shown} is a file that this command has not written; name another one, or remove it.")
+            raise UserError(f"{shown} is a file that this command has not written; name another one.")
 
     def _has_written(self, path: Path) -> bool:
         """Whether a file is empty, or is of this kind by its beginning and its end."""

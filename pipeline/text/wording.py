@@ -300,10 +300,26 @@ def cut_text(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
+def cut_middle(text: str, length: int) -> str:
+    """Return a text of limited length: its beginning and its end, with the number of letters that were between them.
+
+    Examples
+    --------
+    >>> cut_middle(f"seed={1000 * 'a'}!", 10)
+    'seed=… (996 letters left out) …aaaa!'
+    """
+    half = length // 2
+    n_left = len(text) - 2 * half
+    return text if n_left <= 0 else f"{text[:half]}… ({n_left:,} letters left out) …{text[-half:]}"
+
+
 MAX_LETTERS = 600
 """The length of a message; a shortened one leaves room for what is put before it, such as a verb."""
-LONG_WORD = re.compile(r"(\S{30})(\S{40,})(\S{30})")
-LONG_TEXT = re.compile("(.{260})(.{40,})(.{260})", re.DOTALL)
+LONG_WORD = re.compile(r"\S{100,}")
+WORD_LETTERS = 60
+"""The letters that are left of a longer word."""
+ENDS_LETTERS = 520
+"""The letters that are left of a longer message."""
 
 
 def shorten_message(text: str) -> str:
@@ -316,10 +332,9 @@ def shorten_message(text: str) -> str:
     >>> shorten_message(f"seed={1000 * 'a'} must be an integer.")
     'seed=aaaaaaaaaaaaaaaaaaaaaaaaa… (945 letters left out) …aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa must be an integer.'
     """
-    for pattern in (LONG_WORD, LONG_TEXT):
-        if len(text) > MAX_LETTERS:
-            text = pattern.sub(lambda found: f"{found[1]}… ({len(found[2]):,} letters left out) …{found[3]}", text)
-    return text
+    if len(text) > MAX_LETTERS:
+        text = LONG_WORD.sub(lambda found: cut_middle(found[0], WORD_LETTERS), text)
+    return text if len(text) <= MAX_LETTERS else cut_middle(text, ENDS_LETTERS)
 
 
 def escape_text(text: str) -> str:

@@ -128,11 +128,10 @@ def find_artifacts(uri: str, address: str) -> Path | None:
         return local_path(address)
     path = resolve_below(file.parent, address)
     if path is None:
-        command = shlex.join(["mlflow", "ui", "--backend-store-uri", uri])
         raise UserError(
             f"tracking.uri: {str(file)!r} keeps files at {show_in_line(address)}, but files of a SQLite store are read "
             f"and written only in the folders {' and '.join(LOCAL_FOLDERS)} beside it. Set tracking.experiment to a "
-            f"new name, move these folders along with the database, or use MLflow itself if you trust it: {command}"
+            "new name, or move these folders along with the database."
         )
     return path
 

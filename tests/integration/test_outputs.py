@@ -245,15 +245,15 @@ class Made:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """Return a folder with a sweep of three learners on five datasets, and what every verb writes about it."""
+    """Return a folder with a sweep of three learners on six datasets, and what every verb writes about it."""
     folder = tmp_path_factory.mktemp("made")
     rng = np.random.default_rng(0)
-    for number in range(5):
+    for number in range(6):
         cells = pd.DataFrame({"x": rng.random(30), "z": rng.random(30), "y": rng.choice(["a", "b"], 30)})
         cells.to_csv(folder / f"t{number}.csv", index=False)
     (folder / "t.csv").write_text(TABLE)
     (folder / "new.csv").write_text("x,z\n1,2.5\n3,0.5\n")
-    paths = ",".join(f"t{number}.csv" for number in range(5))
+    paths = ",".join(f"t{number}.csv" for number in range(6))
     sweep = ["-m", "dataset=file", f"dataset.path={paths}", "dataset.target=y", "hydra.sweep.dir=study"]
     tree = ["dataset=file", "dataset.path=t.csv", "dataset.target=y", "learner=decision_tree", "learner.max_depth=3"]
     with command_in(folder) as bakeoff:

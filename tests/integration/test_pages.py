@@ -21,7 +21,7 @@ REPEATED = ("evaluation=repeated_kfold", "evaluation.repeats=1", "evaluation.fol
 BEFORE: Mapping[str, Sequence[Sequence[str]]] = {
     "docs/comparison.md": [["dataset=blobs", "learner=majority", *REPEATED], ["ship", "latest", "as=churn@champion"]],
     "docs/paper.md": [
-        ["-m", "dataset=iris,wine,blobs,moons,breast_cancer", "learner=majority,naive_bayes,knn", *REPEATED],
+        ["-m", "dataset=iris,wine,blobs,moons,circles,breast_cancer", "learner=majority,naive_bayes,knn", *REPEATED],
     ],
     "docs/replay.md": [
         ["-m", "dataset=iris", "learner=majority,naive_bayes"],
@@ -93,6 +93,9 @@ def shorten(command: Command) -> list[str]:
     """Return words that make a command of a page shorter, and keep what it shows."""
     is_run = "=" in command.words[1] or command.words[1].startswith("-")
     words = [added for word in command.words for added in SHORTER.get(word, ())]
+    if command.words[1] == "work":  # which takes a key once
+        given = {word.partition("=")[0] for word in command.words}
+        return [added for added in words if added.partition("=")[0] not in given]
     if not is_run or NOT_STORED in words:
         return words
     # Figures are artifacts of a run.

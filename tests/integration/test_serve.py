@@ -198,7 +198,7 @@ REFUSED: dict[str, tuple[str, str | bytes, int, str]] = {
     "columns of two lengths": (JSON, '{"inputs": {"sex": [1], "age": []}}', 400, "inputs does not hold rows"),
     "deep JSON": (JSON, "[" * 100_000, 400, "the body is not JSON"),
     "no rows": (JSON, '{"dataframe_records": []}', 422, "there are no rows to predict."),
-    "no rows in CSV": (CSV, "pclass,sex\n", 400, "path='body.csv' has column names but no rows."),
+    "no rows in CSV": (CSV, "pclass,sex\n", 400, "path='body.csv' has column names but no rows; add rows."),
     "an empty body": (CSV, "", 400, "path='body.csv' is empty"),
     "an open quotation": (CSV, 'pclass,sex\n"1,male\n', 400, "body.csv"),
     "another type": ("text/plain", "1", 415, "the header Content-Type is 'text/plain'. Allowed: application/json"),

@@ -245,7 +245,7 @@ def test_the_jobs_of_a_sweep_share_one_store(bakeoff: Bakeoff) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("seed=range(1e3)",), "seed: Value '0.0' of type 'float' could not be converted to Integer."),
+        (("seed=range(1e3)",), "seed: '0.0' must be a whole number (the source of all randomness)."),
         (("seed=range(30)", "audit=off"), "audit=off is not an option. Allowed: none, strict, warn."),
         (("seed=range(30)", "learner.weight=3"), "learner.weight is not a key"),
     ],

@@ -53,7 +53,7 @@ def test_a_column_of_objects_is_left_out_and_said(tmp_path: Path) -> None:
         ("a.jsonl", '{"x": 1}\n\n[1]\n', 'item 2 is not an object such as {"age": 29}'),
         ("a.json", '[{"x": 1}, 2]', "item 2 is not an object"),
         ("a.json", '[{"x": 1}', "the file is not JSON: .*a file contains one object per line, or a list of objects"),
-        ("a.json", '{"x": [1, 2], "y": [3, 4]}', "has column names but no rows. Column 'x': cells of type "),
+        ("a.json", '{"x": [1, 2], "y": [3, 4]}', "has column names but no rows; add rows. Column 'x': cells of type "),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:

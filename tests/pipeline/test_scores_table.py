@@ -384,6 +384,6 @@ def test_a_pipe_is_no_table(tmp_path: Path) -> None:
 
 def test_the_cure_for_a_table_has_no_key_of_a_dataset(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("dataset,learner,score\né,knn,1\n".encode("latin-1"))
-    with pytest.raises(UserError, match=r"is not UTF-8: .* save it as CSV in UTF-8") as error:
+    with pytest.raises(UserError, match=r"is not UTF-8: .* save a table of scores as CSV in UTF-8") as error:
         bakeoff.compare(str(tmp_path / "t.csv"), metric="accuracy")
     assert "dataset." not in str(error.value)
