@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from bakeoff.pipeline.errors import UserError
     from bakeoff.pipeline.model.pyfunc import Model
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.python.sweep import SweepResult, sweep
     from bakeoff.pipeline.python.work import WorkResult, work
 
-__version__ = "0.2.0"
 __all__ = [
     "BakeoffWarning", "ComparisonResult", "DifferenceResult", "Inspection", "Model", "RunResult", "SweepResult",
     "UserError", "WorkResult", "ablate", "compare", "diff", "inspect", "load", "run", "ship", "sweep", "work",

@@ -137,7 +137,7 @@ def counterpart(name: str, task: Task) -> Any:
 
 
 def _conf(option: str) -> Path:
-    return Path(__file__).resolve().parents[1] / "conf" / "learner" / f"{option}.yaml"
+    return Path(__file__).resolve().parents[1] / "bakeoff" / "conf" / "learner" / f"{option}.yaml"
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ LAYOUT = {
     tokenize.DEDENT,
     tokenize.ENDMARKER,
 }
+PLACES = {"pipeline": "bakeoff/pipeline", "learners": "bakeoff/learners", "tests": "tests"}
 # The most tokens of a folder; of the tests, only lines have a budget.
 MOST_TOKENS = {"pipeline": 246_000, "learners": 118_000}
 MOST_FILES = {"pipeline": 230, "learners": 95}
@@ -99,8 +100,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", action="store_true", help="a row for each file instead of each room")
     options = parser.parse_args()
-    for folder in ("pipeline", "learners", "tests"):
-        rooms = measure_rooms(ROOT / folder, by_file=options.files)
+    for folder, place in PLACES.items():
+        rooms = measure_rooms(ROOT / place, by_file=options.files)
         total = sum(rooms.values(), Size())
         print(f"{folder + '/':44} {'tokens':>8} {'lines':>8} {'files':>6} {'< 40':>6} {'imports':>8}")
         for name, size in sorted(rooms.items(), key=lambda room: -room[1].tokens):

@@ -17,11 +17,11 @@ from bakeoff.learners import BUILT_ON, trees
 from bakeoff.pipeline.identity.source_code import BASE, SHARED_PLACES
 
 ROOT = Path(__file__).parents[1]
-LEARNERS = sorted((ROOT / "learners").rglob("*.py"))
+PACKAGE = ROOT / "bakeoff"
+LEARNERS = sorted((PACKAGE / "learners").rglob("*.py"))
 DEFINITIONS = [file for file in LEARNERS if "definitions" in file.parts]
-PIPELINE = sorted((ROOT / "pipeline").rglob("*.py"))
-PLUGINS = sorted((ROOT / "hydra_plugins").rglob("*.py"))
-SHIPPED = [*LEARNERS, *PIPELINE, *PLUGINS, *sorted((ROOT / "bakeoff").glob("*.py"))]
+PIPELINE = sorted((PACKAGE / "pipeline").rglob("*.py"))
+SHIPPED = sorted(PACKAGE.rglob("*.py"))
 STAGES = (
     "dataset", "preprocessing", "splitting", "tuning", "pruning", "balance", "target", "calibration", "threshold",
     "scoring",
@@ -118,12 +118,12 @@ def packages(file: Path, *, when_loaded: bool = False) -> set[str]:
 
 def room(file: Path) -> str:
     """Return the module of the pipeline that a file is, or is a part of."""
-    return file.relative_to(ROOT / "pipeline").parts[0].removesuffix(".py")
+    return file.relative_to(PACKAGE / "pipeline").parts[0].removesuffix(".py")
 
 
 def stage(file: Path) -> str:
     """Return the stage that a file is, or is a part of."""
-    return file.relative_to(ROOT / "pipeline" / "stages").parts[0].removesuffix(".py")
+    return file.relative_to(PACKAGE / "pipeline" / "stages").parts[0].removesuffix(".py")
 
 
 def in_each(files: list[Path]) -> Callable[[Callable[[Path], None]], Callable[[], None]]:
@@ -183,7 +183,7 @@ def test_docstrings_refer_to_definitions_that_exist(file: Path) -> None:
 
 
 def test_the_lectures_page_links_to_every_definition_and_to_no_other() -> None:
-    linked = re.findall(r"\(\.\./learners/definitions/(\w+\.py)\)", (ROOT / "docs" / "lectures.md").read_text())
+    linked = re.findall(r"\(\.\./bakeoff/learners/definitions/(\w+\.py)\)", (ROOT / "docs" / "lectures.md").read_text())
     assert set(linked) == {file.name for file in DEFINITIONS} - {"__init__.py"}
 
 
@@ -207,7 +207,7 @@ def test_mlflow_and_matplotlib_are_loaded_late(file: Path) -> None:
     )
 
 
-@in_each([file for file in SHIPPED if file != ROOT / "pipeline" / "config" / "engine.py"])
+@in_each([file for file in SHIPPED if file != PACKAGE / "pipeline" / "config" / "engine.py"])
 def test_private_modules_of_hydra_are_imported_in_one_file(file: Path) -> None:
     assert not [name for name in imports(file) if name.startswith("hydra._internal")]
 
@@ -228,7 +228,7 @@ def test_the_rooms_of_the_pipeline_import_downwards_alone(file: Path) -> None:
     assert imported <= below | {room(file)}
 
 
-@in_each([*(file for file in PIPELINE if room(file) != "cli"), *PLUGINS])
+@in_each([file for file in PIPELINE if room(file) != "cli"])
 def test_nothing_imports_the_command(file: Path) -> None:
     assert not [name for name in imports(file) if name.startswith("bakeoff.pipeline.cli")]
 
@@ -256,7 +256,7 @@ def test_no_folder_holds_a_circle(folder: Path) -> None:
 def imports_between_children(folder: Path) -> dict[str, set[str]]:
     """Return, for each module or folder in a folder, the others in the same folder that it imports."""
     children = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    package = f"bakeoff.{folder.relative_to(ROOT).as_posix().replace('/', '.')}."
+    package = f"{folder.relative_to(ROOT).as_posix().replace('/', '.')}."
     found: dict[str, set[str]] = {}
     for file in sorted(folder.rglob("*.py")):
         child = file.relative_to(folder).parts[0].removesuffix(".py")
@@ -269,7 +269,7 @@ def imports_between_children(folder: Path) -> dict[str, set[str]]:
 
 def test_the_code_that_decides_a_number_imports_nothing_else_of_bakeoff_that_decides_a_number() -> None:
     own = {f"bakeoff.{place.replace('/', '.')}" for place in SHARED_PLACES}
-    files = [file for place in SHARED_PLACES for file in sorted((ROOT / place).rglob("*.py"))]
+    files = [file for place in SHARED_PLACES for file in sorted((PACKAGE / place).rglob("*.py"))]
     imported = {name for file in files for name in imports(file) if name.startswith("bakeoff.pipeline.")}
     unlisted = {name for name in imported if not name.startswith((*own, *OUTSIDE))}
     assert not unlisted
@@ -279,7 +279,7 @@ def test_the_code_that_decides_a_number_imports_nothing_else_of_bakeoff_that_dec
 
 
 def test_the_table_of_families_says_what_each_is_built_on() -> None:
-    for family, imported in imports_between_children(ROOT / "learners").items():
+    for family, imported in imports_between_children(PACKAGE / "learners").items():
         assert imported <= {BASE, *BUILT_ON.get(family, ())}, family
 
 

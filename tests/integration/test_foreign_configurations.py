@@ -306,9 +306,7 @@ def test_a_folder_of_plugins_in_the_current_folder_is_not_imported(bakeoff: Bake
     bakeoff.patch.delitem(sys.modules, PLUGIN_PACKAGE, raising=False)
     leave_out_current_folder()
     assert not (bakeoff.folder / TRACE).exists()
-    folders = [Path(folder) for folder in sys.modules[PLUGIN_PACKAGE].__path__]
-    assert bakeoff.folder / "hydra_plugins" not in folders
-    assert [folder for folder in folders if (folder / "bakeoff_sweeper.py").is_file()]
+    assert str(bakeoff.folder / PLUGIN_PACKAGE) not in sys.modules[PLUGIN_PACKAGE].__path__
 
 
 def test_the_command_may_say_where_hydra_writes(bakeoff: Bakeoff) -> None:

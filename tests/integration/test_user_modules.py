@@ -14,7 +14,7 @@ import subprocess_sweep
 COMMAND = Path(sys.executable).with_name("bakeoff")
 TRACE = "trace.txt"
 INTRUDERS = (
-    "arff", "bottleneck", "hydra_plugins", "joblib", "multiprocessing", "numexpr", "openpyxl", "psycopg", "pyarrow",
+    "arff", "bottleneck", "joblib", "multiprocessing", "numexpr", "openpyxl", "psycopg", "pyarrow",
 )  # fmt: skip
 """Names that installed packages import if they can, or that a new process imports first."""
 INTRUDER = f"from pathlib import Path\nPath(__file__).with_name({TRACE!r}).write_text(__name__)\n"

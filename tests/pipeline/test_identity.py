@@ -13,6 +13,7 @@ from bakeoff.pipeline.identity import source_code
 from bakeoff.pipeline.identity.config_hash import DECISIVE_KEYS, hash_config
 from bakeoff.pipeline.identity.source_code import hash_own_code, list_families
 from bakeoff.pipeline.stages.dataset import load_bundled
+from bakeoff.version import PACKAGE_FOLDER
 
 SPEC: dict[str, Any] = {
     "dataset": {"_target_": "bakeoff.pipeline.stages.dataset.read_table", "path": "a.csv", "target": "y"},
@@ -29,7 +30,6 @@ SPEC: dict[str, Any] = {
     "seed": 0,
     "trust": [],
 }
-ROOT = Path(__file__).parents[2]
 DIGEST = "0123456789abcdef"
 
 
@@ -92,7 +92,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a copy of the code."""
     monkeypatch.setattr(source_code, "hash_own_code", hash_own_code.__wrapped__)
     for name in ("learners", "pipeline"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(PACKAGE_FOLDER / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 
 

@@ -13,7 +13,7 @@ from hydra.core.config_store import ConfigStore
 
 from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
 
-MODULE = "hydra_plugins.bakeoff_pickling"
+MODULE = "bakeoff.pipeline.launcher.pickling"
 
 
 class PicklingLauncher(Launcher):

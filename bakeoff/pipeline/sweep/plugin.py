@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,23 @@ from bakeoff.pipeline.text import secrets, wording
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.engine import SweepReport
+
+
+class PlanningSweeper:
+    """Final: checks all jobs of a sweep before the first one runs, and runs each once.
+
+    Parameters
+    ----------
+    params : mapping of str to str, optional
+        Further overrides; those of the command line take precedence.
+    """
+
+    def __init__(self, params: Mapping[str, str] | None = None) -> None:
+        self._words = [f"{key}={value}" for key, value in (params or {}).items()]
+
+    def run(self, request: SweepRequest, context: HydraContext, master: DictConfig) -> SweepReport:
+        """Run the sweep of a request, whose words are those of the jobs."""
+        return run_hydra_sweep(self._words, request, context, master)
 
 
 def read_command(

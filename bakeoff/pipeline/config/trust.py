@@ -17,11 +17,10 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
-import bakeoff
 from bakeoff.pipeline.config.targets import name_key, walk
 from bakeoff.pipeline.config.words import read_list
 from bakeoff.pipeline.errors import UserError
@@ -45,7 +44,11 @@ FREE_SETTING = re.compile(
     r"hydra\.(mode|sweeper\.(sampler|pruner)([.\[].*)?|sweeper\.(?!params|storage)[A-Za-z]\w*(\[\d+\])*)", re.DOTALL
 )
 """Settings with any value. The names in a sampler or pruner are checked like those of an experiment."""
-OWN_PLUGINS = ("hydra_plugins.bakeoff_", "bakeoff.pipeline.launcher.")
+OWN_PLUGINS = (
+    "bakeoff.pipeline.sweep.plugin.",
+    "bakeoff.pipeline.study.plugin.",
+    "bakeoff.pipeline.launcher.",
+)
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 MAX_REPEATED = 1_000_000
 """The maximum product of the numbers of references in texts, each of which may repeat a text that repeats others."""
@@ -127,23 +130,18 @@ def is_trust_word(word: str) -> bool:
 
 
 def leave_out_current_folder() -> None:
-    """Import Hydra's package of plugins without the one in the current folder, unless it belongs to bakeoff.
+    """Import Hydra's package of plugins without the one in the current folder.
 
     Hydra imports every module of this namespace package, whatever it composes. The current folder is on the import path
     because it contains user-defined parts, so somebody else's ``hydra_plugins/`` folder in it would run.
     """
-    elsewhere = [entry for entry in sys.path if not _is_in_current_folder(Path(entry))]
-    spec = PathFinder.find_spec(PLUGIN_PACKAGE, elsewhere)
-    assert spec is not None
+    here = Path.cwd().resolve()
+    elsewhere = [entry for entry in sys.path if Path(entry).resolve() != here]
+    found = PathFinder.find_spec(PLUGIN_PACKAGE, elsewhere)
+    spec = found or ModuleSpec(PLUGIN_PACKAGE, None, is_package=True)
     package: Any = sys.modules.setdefault(PLUGIN_PACKAGE, importlib.util.module_from_spec(spec))
     # The path of a namespace package is recomputed whenever the import path changes.
     package.__path__ = list(spec.submodule_search_locations or ())
-
-
-def _is_in_current_folder(entry: Path) -> bool:
-    here = Path.cwd()
-    is_here = entry.absolute().resolve() == here.resolve()
-    return is_here and here.resolve() != Path(bakeoff.__file__).parents[1].resolve()
 
 
 def require_allowed_files(files: Sequence[tuple[str, Mapping[Any, Any]]], words: Sequence[str]) -> None:

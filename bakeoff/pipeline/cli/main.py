@@ -21,11 +21,11 @@ from contextlib import suppress
 from errno import ENAMETOOLONG
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, final
 
-import bakeoff
 from bakeoff.pipeline.cli.arguments import TRACEBACK_VARIABLE, VERBS, VERSION_FLAG, run_verb, shows_tracebacks
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
 from bakeoff.pipeline.text.wording import print_note
+from bakeoff.version import __version__
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -102,7 +102,7 @@ def run_words(words: Sequence[str]) -> int:
         The command line without the program name.
     """
     if VERSION_FLAG in words:
-        print(f"bakeoff {bakeoff.__version__}")
+        print(f"bakeoff {__version__}")
         return 0
     has_tracebacks = shows_tracebacks()
     try:

@@ -18,10 +18,10 @@ from typing import Any
 
 import yaml
 
-import bakeoff
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.version import PACKAGE_FOLDER
 
-CONF = Path(bakeoff.__file__).parent / "conf"
+CONF = PACKAGE_FOLDER / "conf"
 GROUPS = (
     "dataset", "preprocessing", "learner", "space", "tuning", "pruning", "balance", "target", "calibration",
     "threshold", "evaluation", "audit", "tracking", "search", "experiment",

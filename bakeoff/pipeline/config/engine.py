@@ -35,6 +35,7 @@ from bakeoff.pipeline.config.options import (
     GROUPS,
     ROOT_FILE,
     SUFFIX,
+    find_own_folder,
     list_own_names,
     load_option_file,
     read_notes,
@@ -89,6 +90,29 @@ class Schema:
 
 
 KEYS = tuple(field.name for field in fields(Schema))
+
+
+@dataclass
+class PlanningSweeperSchema:
+    """The keys of ``hydra.sweeper`` for plain sweeps: further overrides, as in Hydra's own sweeper."""
+
+    _target_: str = "bakeoff.pipeline.sweep.plugin.PlanningSweeper"
+    params: dict[str, str] | None = field(default_factory=dict)
+
+
+@dataclass
+class OptunaSweeperSchema:
+    """The types of the keys in ``conf/hydra/sweeper/optuna.yaml``."""
+
+    _target_: str = "bakeoff.pipeline.study.plugin.OptunaSweeper"
+    _recursive_: bool = False
+    _convert_: str = "all"
+    sampler: dict[str, Any] = field(default_factory=dict)
+    pruner: dict[str, Any] = field(default_factory=dict)
+    n_trials: int = 20
+    objectives: Any = None
+    storage: str | None = None
+    params: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -146,9 +170,14 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     backup = get_gh_backup()
     version.setbase(VERSION_BASE)
     search_path = create_config_search_path(source.root_folder or str(CONF))
+    before_schemas = SearchPathQuery(provider="schema")  # Hydra requires that they come last
+    own_folder = find_own_folder()
+    if own_folder is not None:
+        require_own_names(own_folder)
+        search_path.prepend("own options", f"{FILE_SCHEME}{own_folder}", before_schemas)
     if source.folder is not None:
         folder = f"{FILE_SCHEME}{os.path.abspath(source.folder)}"
-        search_path.prepend("command-line", folder, SearchPathQuery(provider="schema"))
+        search_path.prepend("command-line", folder, before_schemas)
     engine = Hydra(JOB_NAME, GuardedLoader(search_path))
     GlobalHydra.instance().initialize(engine)
     try:
@@ -170,12 +199,15 @@ def _open_word(word: str) -> Any:
 
 
 def register_schema() -> None:
-    """Register with Hydra the schema, the resolver of the names of folders, and the letters of all languages."""
+    """Register with Hydra the schemas, the resolver of the names of folders, and the letters of all languages."""
     PARSER.InputStream = _open_word
     schema = OmegaConf.structured(Schema)
     # The parameters of a space are not known here, so they can be given without a plus sign.
     OmegaConf.set_struct(schema.space, False)
-    ConfigStore.instance().store(group="schema", name="bakeoff", node=schema)
+    store = ConfigStore.instance()
+    store.store(group="schema", name="bakeoff", node=schema)
+    store.store(group="schema", name="study", node=OptunaSweeperSchema)
+    store.store(group="hydra/sweeper", name="bakeoff", node=PlanningSweeperSchema)
     OmegaConf.register_new_resolver("bakeoff.token", lambda: secrets.token_hex(2), use_cache=True, replace=True)
 
 

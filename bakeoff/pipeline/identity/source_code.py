@@ -22,8 +22,10 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
+from bakeoff.version import PACKAGE_FOLDER
+
 OWN_PACKAGE = "bakeoff"
-OWN_FOLDER = Path(__file__).parents[2]
+OWN_FOLDER = PACKAGE_FOLDER
 SHARED_PLACES = ("pipeline/experiment", "pipeline/stages")
 BASE = "base"
 """The folder on which every family of learners is built."""

@@ -13,12 +13,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import bakeoff
 from bakeoff.pipeline.config.options import CONF, OWN_GROUPS, REQUIRED_GROUPS, SUFFIX, find_own_folder, load_option_file
 from bakeoff.pipeline.config.requests import TrustRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import fill_folder
 from bakeoff.pipeline.text.wording import expand_home
+from bakeoff.version import __version__
 
 PART_GROUPS = (*REQUIRED_GROUPS, *OWN_GROUPS)
 """The groups of options whose files describe an object."""
@@ -212,7 +212,7 @@ def make_project(folder: Path) -> list[Path]:
 def _write_files(folder: Path, package: str) -> None:
     for name, path in FILES.items():
         text = (TEMPLATE / f"{name}{TEMPLATE_SUFFIX}").read_text()
-        text = text.replace(PACKAGE_MARK, package).replace(VERSION_MARK, bakeoff.__version__)
+        text = text.replace(PACKAGE_MARK, package).replace(VERSION_MARK, __version__)
         file = folder / path.replace(PACKAGE_MARK, package)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)

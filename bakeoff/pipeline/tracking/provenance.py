@@ -15,8 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import bakeoff
 from bakeoff.pipeline.tracking.heartbeat import identify_process
+from bakeoff.version import __version__
 
 VERSIONED_MODULES = {"numpy": "numpy", "scipy": "scipy", "pandas": "pandas", "scikit-learn": "sklearn"}
 """The packages on which a result may depend, and the modules with their versions."""
@@ -92,7 +92,7 @@ def describe_machine() -> dict[str, str]:
 @cache
 def read_versions() -> dict[str, str]:
     """Return the versions of bakeoff, Python and the numerical packages: name -> version."""
-    versions = {"bakeoff": bakeoff.__version__, "python": platform.python_version()}
+    versions = {"bakeoff": __version__, "python": platform.python_version()}
     for name, module in VERSIONED_MODULES.items():
         versions[name] = str(importlib.import_module(module).__version__)
     return versions
