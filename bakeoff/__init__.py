@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from bakeoff.pipeline.commands.compare.python import ComparisonResult, compare
+    from bakeoff.pipeline.commands.diff.python import DifferenceResult, ablate, diff
+    from bakeoff.pipeline.commands.inspect.python import Inspection, inspect
+    from bakeoff.pipeline.commands.serve.python import ship
+    from bakeoff.pipeline.commands.work.python import WorkResult, work
     from bakeoff.pipeline.errors import UserError
     from bakeoff.pipeline.model.pyfunc import Model
     from bakeoff.pipeline.python.call import BakeoffWarning
-    from bakeoff.pipeline.python.compare import ComparisonResult, compare
-    from bakeoff.pipeline.python.difference import DifferenceResult, ablate, diff
-    from bakeoff.pipeline.python.inspect import Inspection, inspect
-    from bakeoff.pipeline.python.models import load, ship
+    from bakeoff.pipeline.python.load import load
     from bakeoff.pipeline.python.run import RunResult, run
     from bakeoff.pipeline.python.sweep import SweepResult, sweep
-    from bakeoff.pipeline.python.work import WorkResult, work
 
 __all__ = [
     "BakeoffWarning", "ComparisonResult", "DifferenceResult", "Inspection", "Model", "RunResult", "SweepResult",
@@ -27,23 +28,23 @@ __all__ = [
 
 MODULES: Mapping[str, str] = {
     "BakeoffWarning": "python.call",
-    "ComparisonResult": "python.compare",
-    "DifferenceResult": "python.difference",
-    "Inspection": "python.inspect",
+    "ComparisonResult": "commands.compare.python",
+    "DifferenceResult": "commands.diff.python",
+    "Inspection": "commands.inspect.python",
     "Model": "model.pyfunc",
     "RunResult": "python.run",
     "SweepResult": "python.sweep",
     "UserError": "errors",
-    "WorkResult": "python.work",
-    "ablate": "python.difference",
-    "compare": "python.compare",
-    "diff": "python.difference",
-    "inspect": "python.inspect",
-    "load": "python.models",
+    "WorkResult": "commands.work.python",
+    "ablate": "commands.diff.python",
+    "compare": "commands.compare.python",
+    "diff": "commands.diff.python",
+    "inspect": "commands.inspect.python",
+    "load": "python.load",
     "run": "python.run",
-    "ship": "python.models",
+    "ship": "commands.serve.python",
     "sweep": "python.sweep",
-    "work": "python.work",
+    "work": "commands.work.python",
 }
 """Each public name -> the module that defines it. It is imported at its first use: the command starts at once."""
 

@@ -42,7 +42,7 @@ OTHER = "another"
 NEW_ID = "lower(hex(randomblob(16)))"
 NEW_HASH = "lower(hex(randomblob(8)))"
 UI = """
-from bakeoff.pipeline.tracking.views import PagesRequest, open_pages
+from bakeoff.pipeline.commands.store.pages import PagesRequest, open_pages
 print(open_pages(PagesRequest()))
 """
 HASHES = """

@@ -10,12 +10,9 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.comparison.comparison import NEMENYI, WILCOXON
-from bakeoff.pipeline.comparison.fold_tests import (
-    compute_corrected_t_test,
-    compute_posterior,
-)
-from bakeoff.pipeline.comparison.rank_tests import (
+from bakeoff.pipeline.commands.compare.comparison import NEMENYI, WILCOXON
+from bakeoff.pipeline.commands.compare.fold_tests import compute_corrected_t_test, compute_posterior
+from bakeoff.pipeline.commands.compare.rank_tests import (
     compute_critical_difference,
     compute_friedman_test,
     compute_wilcoxon_p,

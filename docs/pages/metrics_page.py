@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from markdown_text import escape_text, format_table, join_parts
 
-from bakeoff.pipeline.cli.listing import describe_metric
+from bakeoff.pipeline.commands.store.listing import describe_metric
 from bakeoff.pipeline.stages.scoring.names import SENTENCES
 from bakeoff.pipeline.stages.scoring.scorers import list_scorer_names
 

@@ -93,7 +93,7 @@ def test_compare_runs_what_is_missing_and_takes_what_is_done(bakeoff: Bakeoff) -
 
 
 def test_numpy_is_not_loaded_before_the_sweep_has_set_its_threads() -> None:
-    code = "import sys, bakeoff.pipeline.cli.compare; sys.exit('numpy' in sys.modules)"
+    code = "import sys, bakeoff.pipeline.commands.compare.command; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

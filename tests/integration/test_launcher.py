@@ -18,9 +18,9 @@ from command import Bakeoff
 
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError, write_install_command
-from bakeoff.pipeline.launcher import slurm
-from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, SweepOrigin, WaitForJob
 from bakeoff.pipeline.sweep.jobs import FINISHED, Job, JobOutcome
+from bakeoff.pipeline.sweep.launcher import slurm
+from bakeoff.pipeline.sweep.launcher.payload import JobPayload, Launcher, SweepOrigin, WaitForJob
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
 from bakeoff.pipeline.tracking.store import open_store
 

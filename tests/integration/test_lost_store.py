@@ -35,8 +35,8 @@ from faulty_server import (
 )
 
 from bakeoff.pipeline import experiment
-from bakeoff.pipeline.card import report
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking import card as report
 from bakeoff.pipeline.tracking import limited_calls, run
 from bakeoff.pipeline.tracking.database_file import DatabaseFile, close_all
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
@@ -394,7 +394,7 @@ def test_artifacts_that_cannot_be_written_end_the_run_in_a_sentence(
         raise OSError(28, "No space left on device", "predictions.csv")
 
     with monkeypatch.context() as full:
-        full.setattr("bakeoff.pipeline.card.report.write_tables", fill_disk)
+        full.setattr("bakeoff.pipeline.tracking.card.write_tables", fill_disk)
         answer = bakeoff(*JOB)
     require_sentence(answer, 1, "the artifacts of the run cannot be written: No space left on device (predictions.csv)")
     (run,) = bakeoff.runs()

@@ -17,9 +17,9 @@ import pandas as pd
 import pytest
 from command import command_in
 
-from bakeoff.pipeline.cli.arguments import VERBS, load
+from bakeoff.pipeline.cli.verbs import VERBS, load
+from bakeoff.pipeline.commands.inspect.python import inspect as inspect_in_notebook
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.python.inspect import inspect as inspect_in_notebook
 from bakeoff.pipeline.tables import output_file
 
 TABLE = "x,z,y\n" + "".join(f"{row % 7},{row % 5}.5,{'ab'[row % 3 == 0]}\n" for row in range(40))

@@ -27,8 +27,8 @@ from command import Answer, Bakeoff, command_in
 from pyarrow import parquet
 from warm_process import OUTPUT, Start
 
+from bakeoff.pipeline.commands.paper import capsule
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.paper import capsule
 
 CODE = """
 from sklearn.dummy import DummyClassifier

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from command import Bakeoff, command_in
 
+from bakeoff.pipeline.commands.store.removal import measure_folder, require_database
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.heartbeat import identify_process
 from bakeoff.pipeline.tracking.mlflow_tables import delete_rows
-from bakeoff.pipeline.tracking.removal import measure_folder, require_database
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 SIZE = re.compile(r": ([\d.]+) (bytes|kB|MB) of files")

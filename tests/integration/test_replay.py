@@ -13,7 +13,7 @@ from command import Bakeoff, command_in
 from installed_learners import list_installed_learners
 from warm_process import OUTPUT, Start
 
-from bakeoff.pipeline.replay.replay import limit_threads
+from bakeoff.pipeline.commands.replay.replay import limit_threads
 from bakeoff.pipeline.tracking.provenance import find_thread_pools
 
 OWN_LEARNER = """

@@ -25,11 +25,11 @@ from pyarrow import parquet
 from serving import Reply, ask, serving, started, wait_for_answer
 from warm_process import OUTPUT, Start
 
+from bakeoff.pipeline.commands.serve import answer as answers
+from bakeoff.pipeline.commands.serve import limits
+from bakeoff.pipeline.commands.serve import server as app
 from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.model.pyfunc import Model, predict_table
-from bakeoff.pipeline.serving import answer as answers
-from bakeoff.pipeline.serving import limits
-from bakeoff.pipeline.serving import server as app
 from bakeoff.pipeline.tables.output_file import format_json, make_records
 from bakeoff.pipeline.tracking.loading import load_model
 

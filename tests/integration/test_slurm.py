@@ -18,7 +18,7 @@ pytestmark = pytest.mark.extra("slurm")
 real = pytest.mark.skipif(bool(slurm_cluster.missing()), reason=slurm_cluster.missing())
 QUICK = """
 from bakeoff.pipeline.cli import main as cli
-from bakeoff.pipeline.launcher import slurm
+from bakeoff.pipeline.sweep.launcher import slurm
 slurm.SLURM_POLL_SECONDS = 2
 cli.main()
 """

@@ -9,12 +9,12 @@ import pytest
 from command import Bakeoff, command_in, enter
 
 import bakeoff as package
-from bakeoff.pipeline.cli.arguments import VERBS, load
+from bakeoff.pipeline.cli.verbs import VERBS, load
+from bakeoff.pipeline.commands.serve.request import ServeRequest
+from bakeoff.pipeline.commands.serve.server import open_model
 from bakeoff.pipeline.config.requests import list_arguments, read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, TRUST_VARIABLE
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.serving.request import ServeRequest
-from bakeoff.pipeline.serving.server import open_model
 
 CODE = '''
 import pandas as pd

@@ -15,7 +15,7 @@ from sklearn.base import is_regressor
 import bakeoff
 from bakeoff.learners import REGISTRY
 from bakeoff.learners.definitions.calculations import CALCULATIONS
-from bakeoff.pipeline.work.numbers import write_formula, write_ranges
+from bakeoff.pipeline.commands.work.numbers import write_formula, write_ranges
 
 NARROW = {"width": 420, "height": 800}
 WIDE = {"width": 1280, "height": 800}

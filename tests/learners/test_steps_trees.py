@@ -15,9 +15,9 @@ from bakeoff.learners.definitions.decision_tree import Node, grow_tree, predict_
 from bakeoff.learners.definitions.pruning import METHODS, accuracy, minus_squared_error, prune
 from bakeoff.learners.definitions.random_forest import Draw, grow_forest, predict_row_by_vote
 from bakeoff.learners.definitions.steps import Problem, Step
+from bakeoff.pipeline.commands.work.calculate import calculate, measure_difference
+from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.work.calculate import calculate, measure_difference
-from bakeoff.pipeline.work.request import WorkRequest
 
 TABLES = 200
 KINDS = ("grid", "normal", "nominal")

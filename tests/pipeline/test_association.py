@@ -9,7 +9,7 @@ from extras import load_oracle
 from scipy.stats.contingency import association as scipy_association
 from wheel_data import wheel_frame
 
-from bakeoff.pipeline.inspection.profile import MAX_BINS, group_rows, measure_association
+from bakeoff.pipeline.commands.inspect.profile import MAX_BINS, group_rows, measure_association
 
 N = 300
 DRAW = np.random.default_rng(0)

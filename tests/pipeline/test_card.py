@@ -10,8 +10,8 @@ import pytest
 from command import Bakeoff, command_in
 from doubles import experiment
 
-from bakeoff.pipeline.card import MAX_CARD_LETTERS, write_card
 from bakeoff.pipeline.text.wording import format_mean
+from bakeoff.pipeline.tracking.card import MAX_CARD_LETTERS, write_card
 
 NOTE = "mlflow.note.content"
 WORDS = ["dataset=wine", "learner=decision_tree", "evaluation=kfold", "evaluation.folds=3", "tracking.models=false",

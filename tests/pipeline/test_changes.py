@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bakeoff.pipeline.comparison.changes import Variant, find_changes, join_changes, mix_variants
+from bakeoff.pipeline.commands.diff.changes import Variant, find_changes, join_changes, mix_variants
 
 PARTS = ("tuning", "pruning", "balance", "target", "calibration", "threshold")
 
@@ -90,7 +90,7 @@ def test_files_and_keys_of_a_dataset_are_changes_and_its_test_rows_are_not() -> 
 
 @pytest.mark.parametrize("columns", [("sex",), ("sex", "age")])
 def test_a_column_that_is_left_out_loses_its_other_roles(columns: tuple[str, ...]) -> None:
-    from bakeoff.pipeline.comparison.changes import Change
+    from bakeoff.pipeline.commands.diff.changes import Change
 
     dataset = {"_target_": "read", "path": "a.csv", "drop": ["id"], "nominal": ["sex"], "units": {"age": "y"}}
     a = make_variant(dataset=dataset)

@@ -9,8 +9,8 @@ import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
 from html_page import Page
 
-from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.reports import render_page, write_picture_files
+from bakeoff.pipeline.commands.compare.comparison import Comparison
+from bakeoff.pipeline.commands.compare.reports import render_page, write_picture_files
 from bakeoff.pipeline.text.wording import format_score
 
 EVIL = '<script>alert("x")</script>&amp; \'$'

@@ -11,8 +11,8 @@ from extras import load_oracle
 from published_scores import DEMSAR_AUC, GARCIA_HERRERA_ACCURACY
 from scipy import stats
 
-from bakeoff.pipeline.comparison.overall_analysis import find_pareto_front
-from bakeoff.pipeline.comparison.rank_tests import (
+from bakeoff.pipeline.commands.compare.overall_analysis import find_pareto_front
+from bakeoff.pipeline.commands.compare.rank_tests import (
     compute_critical_difference,
     compute_friedman_test,
     compute_nemenyi_p,

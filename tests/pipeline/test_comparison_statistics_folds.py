@@ -10,7 +10,7 @@ from extras import load_oracle
 from published_scores import SONAR_J48, SONAR_NAIVE_BAYES
 from scipy import stats
 
-from bakeoff.pipeline.comparison.fold_tests import (
+from bakeoff.pipeline.commands.compare.fold_tests import (
     compute_corrected_t_test,
     compute_posterior,
     compute_power,

@@ -68,9 +68,9 @@ def test_labels_that_spreadsheets_run_are_escaped_in_every_table_of_a_run(tmp_pa
 
     from bakeoff.learners import REGISTRY
     from bakeoff.pipeline import figures
-    from bakeoff.pipeline.card.report import write_tables
     from bakeoff.pipeline.experiment import evaluate_splits, fit_final_model
     from bakeoff.pipeline.stages.dataset import read_table
+    from bakeoff.pipeline.tracking.card import write_tables
 
     rows = pd.DataFrame({"=x": np.sin(np.arange(40)), "y": np.where(np.arange(40) % 3, "=a", "-1")})
     rows.to_csv(tmp_path / "rows.csv", index=False)

@@ -14,7 +14,6 @@ from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import SVC, NaiveBayesClassifier
-from bakeoff.pipeline.card.report import describe_run_lines
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import read_option, read_options
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
@@ -22,6 +21,7 @@ from bakeoff.pipeline.experiment.experiment import find_unseen_values
 from bakeoff.pipeline.model.allowed_types import trusted_types
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled
 from bakeoff.pipeline.stages.splitting import KFold, Split
+from bakeoff.pipeline.tracking.card import describe_run_lines
 
 CALIBRATIONS = [name for name in read_options("calibration") if name != "none"]
 TARGETS = [name for name in read_options("target") if name != "none"]

@@ -20,8 +20,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from bakeoff import learners
-from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_model, score_headline
-from bakeoff.pipeline.explanation.effects import (
+from bakeoff.pipeline.commands.explain.effects import (
     DECISION,
     PREDICTION,
     PROBABILITY,
@@ -31,9 +30,8 @@ from bakeoff.pipeline.explanation.effects import (
     find_outputs,
     measure_importances,
 )
-from bakeoff.pipeline.explanation.explain_model import (
-    describe_learner,
-)
+from bakeoff.pipeline.commands.explain.explain_model import describe_learner
+from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_model, score_headline
 from bakeoff.pipeline.model.permutation import MAX_SCORED_ROWS, ScoredPart, list_scored_parts
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table

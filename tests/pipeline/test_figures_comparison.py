@@ -11,7 +11,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from bakeoff.pipeline.figures.comparison import draw_critical_difference, draw_fold_scores
+from bakeoff.pipeline.commands.compare.pictures import draw_critical_difference, draw_fold_scores
 from bakeoff.pipeline.figures.importances import Curve, draw_dependences, draw_importances
 from bakeoff.pipeline.figures.panels import CLASS_COLOURS, render_svg
 

@@ -21,7 +21,6 @@ from sklearn.svm import SVC
 
 from bakeoff import learners
 from bakeoff.pipeline import figures
-from bakeoff.pipeline.card.report import describe_tuning
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.classification import ThresholdCurves, rank_folds
@@ -38,6 +37,7 @@ from bakeoff.pipeline.stages.target import TransformedTarget, make_function
 from bakeoff.pipeline.stages.threshold import GivenThreshold, TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.text.wording import format_mean, format_score
+from bakeoff.pipeline.tracking.card import describe_tuning
 
 IRIS = load_bundled("iris")
 CANCER = load_bundled("breast_cancer")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from bakeoff.learners.definitions.steps import Step
+from bakeoff.pipeline.commands.work.calculate import calculate
+from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.work.calculate import calculate
-from bakeoff.pipeline.work.request import WorkRequest
 
 W5 = {"manhattan": [3, 2, 3, 2, 4, 1], "chebyshev": [2, 1, 3, 2, 2, 1]}
 W5_CUBE = [2.0801, 1.2599, 3, 2, 2.5198, 1]

@@ -12,10 +12,8 @@ from command import Bakeoff
 from html_page import Page
 from wheel_data import TARGETS, wheel_frame
 
-from bakeoff.pipeline.config.build import build_object
-from bakeoff.pipeline.config.compose_job import compose_parts
-from bakeoff.pipeline.inspection.inspect_table import inspect_source
-from bakeoff.pipeline.inspection.profile import (
+from bakeoff.pipeline.commands.inspect.inspect_table import inspect_source
+from bakeoff.pipeline.commands.inspect.profile import (
     MAX_BARS,
     ColumnProfile,
     Histogram,
@@ -23,7 +21,9 @@ from bakeoff.pipeline.inspection.profile import (
     count_cells,
     measure_association,
 )
-from bakeoff.pipeline.inspection.report import render_page
+from bakeoff.pipeline.commands.inspect.report import render_page
+from bakeoff.pipeline.config.build import build_object
+from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.stages.dataset import Column
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles
 from bakeoff.pipeline.stages.dataset.source import Source, make_source

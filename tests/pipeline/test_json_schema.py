@@ -12,8 +12,8 @@ import yaml
 from command import Bakeoff
 from jsonschema import Draft7Validator
 
+from bakeoff.pipeline.commands.init.json_schema import make_schema
 from bakeoff.pipeline.config.engine import Schema
-from bakeoff.pipeline.config.json_schema import make_schema
 from bakeoff.pipeline.config.options import CONF, list_own_names
 
 ROOT = Path(__file__).parents[2]

@@ -14,10 +14,10 @@ from command import Bakeoff
 
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import StoreError, UserError
-from bakeoff.pipeline.launcher.payload import JobPayload, SweepOrigin
 from bakeoff.pipeline.sweep import job_runner
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome
+from bakeoff.pipeline.sweep.launcher.payload import JobPayload, SweepOrigin
 from bakeoff.pipeline.tracking import limited_calls
 from bakeoff.pipeline.tracking.limited_calls import FaultyStore, LimitedCalls, attempt
 from bakeoff.pipeline.tracking.store import open_store

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from bakeoff.pipeline.commands.paper.folder import ORIGIN, open_folder
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.paper.folder import ORIGIN, open_folder
 
 FILES = {"README.md": b"read", "data/my.csv": b"x,y", "code/mine.py": b"pass"}
 OTHER_FILES = {"README.md": b"other", "figures/a.pdf": b"%PDF"}

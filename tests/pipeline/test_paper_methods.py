@@ -20,12 +20,12 @@ from scipy import stats
 
 import bakeoff
 from bakeoff.learners import REGISTRY
-from bakeoff.pipeline.comparison.comparison import Comparison
-from bakeoff.pipeline.comparison.stored_comparison import render_report
-from bakeoff.pipeline.paper import references
-from bakeoff.pipeline.paper.methods import write_methods
-from bakeoff.pipeline.paper.references import write_references
-from bakeoff.pipeline.paper.tables import write_tables
+from bakeoff.pipeline.commands.compare.comparison import Comparison
+from bakeoff.pipeline.commands.compare.latex_tables import write_tables
+from bakeoff.pipeline.commands.compare.stored_comparison import render_report
+from bakeoff.pipeline.commands.paper import references
+from bakeoff.pipeline.commands.paper.methods import write_methods
+from bakeoff.pipeline.commands.paper.references import write_references
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning")

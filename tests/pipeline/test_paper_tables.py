@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
 
-from bakeoff.pipeline.comparison.comparison import ComparedMetric, Comparison
+from bakeoff.pipeline.commands.compare.comparison import ComparedMetric, Comparison
+from bakeoff.pipeline.commands.compare.figure_files import draw_diagram, list_figures
+from bakeoff.pipeline.commands.compare.latex_tables import TableStyle, abbreviate_names, write_tables
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.paper.figures import draw_diagram, list_figures
-from bakeoff.pipeline.paper.tables import TableStyle, abbreviate_names, write_tables
 
 NAMES = ("svm", "knn n_neighbors=5", "logistic_regression C=0.1 standardize", "a_very_long_learner_name " * 3)
 AWKWARD = ("iris", "wine & cheese", "100%_{moons}", "a|b", "*stars*", "[open]")

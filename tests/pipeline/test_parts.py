@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from bakeoff.pipeline.commands.init import check
+from bakeoff.pipeline.commands.init.check import NOTE, OK, WRONG, Finding, check_part
+from bakeoff.pipeline.commands.init.project import PartFile
 from bakeoff.pipeline.config.options import find_own_folder
-from bakeoff.pipeline.parts import check
-from bakeoff.pipeline.parts.check import NOTE, OK, WRONG, Finding, check_part
-from bakeoff.pipeline.parts.project import PartFile
 
 STEPS = {"_target_": "bakeoff.pipeline.stages.preprocessing.make_preprocessing"}
 SPLITTING = "bakeoff.pipeline.stages.splitting"

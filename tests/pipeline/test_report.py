@@ -13,18 +13,18 @@ from doubles import Recorder, experiment, numbered
 from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import MeanRegressor
-from bakeoff.pipeline.card.report import (
+from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
+from bakeoff.pipeline.stages.dataset import load_bundled
+from bakeoff.pipeline.stages.pruning import Pruning
+from bakeoff.pipeline.stages.splitting import KFold
+from bakeoff.pipeline.stages.tuning import GridTuning
+from bakeoff.pipeline.tracking.card import (
     get_pruning_path,
     measure_fold,
     summarize_folds,
     tabulate_predictions,
     write_tables,
 )
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
-from bakeoff.pipeline.stages.dataset import load_bundled
-from bakeoff.pipeline.stages.pruning import Pruning
-from bakeoff.pipeline.stages.splitting import KFold
-from bakeoff.pipeline.stages.tuning import GridTuning
 
 
 def folds_of(built: Experiment) -> list[FoldResult]:

@@ -12,9 +12,9 @@ import wayward
 from doubles import experiment
 from wayward import WaywardClassifier, WaywardDecision, WaywardRegressor
 
+from bakeoff.pipeline.commands.explain.effects import find_outputs
 from bakeoff.pipeline.errors import InvalidPredictions, UserError
 from bakeoff.pipeline.experiment import evaluate_split
-from bakeoff.pipeline.explanation.effects import find_outputs
 from bakeoff.pipeline.model.pyfunc import predict_table
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset

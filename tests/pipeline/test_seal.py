@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import pytest
 from command import Bakeoff, command_in, enter
 
-from bakeoff.pipeline.comparison.comparison import Cell
-from bakeoff.pipeline.comparison.seal import REPEATS, Seal, _compare_candidates
+from bakeoff.pipeline.commands.compare.comparison import Cell
+from bakeoff.pipeline.commands.compare.seal import REPEATS, Seal, _compare_candidates
 from bakeoff.pipeline.tracking.history import read_starts
 from bakeoff.pipeline.tracking.store import open_store
 

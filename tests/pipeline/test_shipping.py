@@ -18,9 +18,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bakeoff.learners import DecisionTreeClassifier
+from bakeoff.pipeline.commands.serve.ship import count_tuning_rows, describe_choice, fit_on_all_rows
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
 from bakeoff.pipeline.experiment.experiment import derive_seed
-from bakeoff.pipeline.serving.ship import count_tuning_rows, describe_choice, fit_on_all_rows
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from written_runs import write_run
 
-from bakeoff.pipeline.comparison import selection as select
+from bakeoff.pipeline.commands.compare import selection as select
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.history import find_runs_of_jobs
 from bakeoff.pipeline.tracking.store import Store, open_store

@@ -32,7 +32,7 @@ FOREIGN = [
     "skops.io.load", "torch.nn.Module",
 ]  # fmt: skip
 OURS_AND_PRIVATE = [
-    "bakeoff.pipeline.launcher.slurm.LocalLauncher",
+    "bakeoff.pipeline.sweep.launcher.slurm.LocalLauncher",
     "bakeoff.pipeline.tracking.provenance._git", "bakeoff.pipeline.cli.main.main", "bakeoff.run", "bakeoff.load",
     "bakeoff.pipeline.tracking.provenance.subprocess.run", "bakeoff.pipeline.x.subprocess.Popen",
     "bakeoff.pipeline.config.build.import_module", "bakeoff.pipeline.model.estimator_file.write_own_code",

@@ -14,7 +14,6 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import Perceptron
-from bakeoff.pipeline.card.report import describe_run_lines
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
@@ -29,6 +28,7 @@ from bakeoff.pipeline.stages.threshold import (
     TunedThreshold,
     list_candidates,
 )
+from bakeoff.pipeline.tracking.card import describe_run_lines
 
 CANCER = load_bundled("breast_cancer")
 SCORES = np.array([0.1, 0.2, 0.3, 0.35, 0.6, 0.9])

@@ -16,8 +16,8 @@ import pytest
 from command import Bakeoff, command_in
 from written_runs import write_run
 
+from bakeoff.pipeline.commands.store import pages as views
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking import views
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 

@@ -27,8 +27,8 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier as SklearnTree
 
 from bakeoff import learners
+from bakeoff.pipeline.commands.explain.explain_model import describe_learner
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.explanation.explain_model import describe_learner
 from bakeoff.pipeline.model.tree_rules import Rule, trace_features
 from bakeoff.pipeline.stages.preprocessing import (
     AsNominal,

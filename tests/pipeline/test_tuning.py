@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from bakeoff.learners import REGISTRY
 from bakeoff.learners import KNeighborsClassifier as KNeighbors
 from bakeoff.pipeline.checks import check_splits
-from bakeoff.pipeline.comparison.fold_tests import compute_corrected_t_test
+from bakeoff.pipeline.commands.compare.fold_tests import compute_corrected_t_test
 from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import settle_config

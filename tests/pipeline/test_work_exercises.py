@@ -11,13 +11,13 @@ import pytest
 
 from bakeoff.learners.definitions.calculations import CALCULATIONS
 from bakeoff.learners.definitions.steps import Neighbours, Step
-from bakeoff.pipeline.cli.work import work_by_hand
+from bakeoff.pipeline.commands.work.calculate import calculate
+from bakeoff.pipeline.commands.work.calculation import HandCalculation
+from bakeoff.pipeline.commands.work.command import work_by_hand
+from bakeoff.pipeline.commands.work.exercise import blank_formula, blank_results, choose_steps, list_results
+from bakeoff.pipeline.commands.work.numbers import BOX
+from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.work.calculate import calculate
-from bakeoff.pipeline.work.calculation import HandCalculation
-from bakeoff.pipeline.work.exercise import blank_formula, blank_results, choose_steps, list_results
-from bakeoff.pipeline.work.numbers import BOX
-from bakeoff.pipeline.work.request import WorkRequest
 
 PERCEPTRON = WorkRequest(words={"learner": "perceptron"}, table="random", rows="6", seed=1)
 NUMBER = re.compile(r"\d+/\d+|√\d+|\d+\.\d+|\([^()]*,[^()]*\)")

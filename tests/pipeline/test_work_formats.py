@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 from bakeoff.learners.definitions.steps import Step
-from bakeoff.pipeline.cli.work import work_by_hand
+from bakeoff.pipeline.commands.work.calculation import HandCalculation
+from bakeoff.pipeline.commands.work.command import work_by_hand
+from bakeoff.pipeline.commands.work.latex import escape, write_mathematics
+from bakeoff.pipeline.commands.work.numbers import BOX
+from bakeoff.pipeline.commands.work.request import WorkRequest
+from bakeoff.pipeline.commands.work.sheets import render
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.work.calculation import HandCalculation
-from bakeoff.pipeline.work.latex import escape, write_mathematics
-from bakeoff.pipeline.work.numbers import BOX
-from bakeoff.pipeline.work.request import WorkRequest
-from bakeoff.pipeline.work.sheets import render
 
 needs_latex = pytest.mark.skipif(
     shutil.which("pdflatex") is None, reason="no pdflatex: apt install texlive-latex-extra"

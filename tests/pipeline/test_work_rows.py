@@ -16,11 +16,11 @@ import bakeoff
 from bakeoff.learners import REGISTRY
 from bakeoff.learners.definitions.calculations import CALCULATIONS
 from bakeoff.learners.definitions.steps import Plane, Step
+from bakeoff.pipeline.commands.work.calculate import _conclude, calculate
+from bakeoff.pipeline.commands.work.calculation import HandCalculation
+from bakeoff.pipeline.commands.work.request import WorkRequest
+from bakeoff.pipeline.commands.work.sheets import render, write_calculation
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.work.calculate import _conclude, calculate
-from bakeoff.pipeline.work.calculation import HandCalculation
-from bakeoff.pipeline.work.request import WorkRequest
-from bakeoff.pipeline.work.sheets import render, write_calculation
 
 SMALL = {
     "knn": {"learner.n_neighbors": "2"},

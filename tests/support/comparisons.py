@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from bakeoff.pipeline.comparison.comparison import (
+from bakeoff.pipeline.commands.compare.comparison import (
     BETTER,
     SAME,
     WORSE,

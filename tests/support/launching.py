@@ -11,9 +11,9 @@ from typing import Any
 
 from hydra.core.config_store import ConfigStore
 
-from bakeoff.pipeline.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
+from bakeoff.pipeline.sweep.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
 
-MODULE = "bakeoff.pipeline.launcher.pickling"
+MODULE = "bakeoff.pipeline.sweep.launcher.pickling"
 
 
 class PicklingLauncher(Launcher):

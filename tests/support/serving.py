@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from bakeoff.pipeline.commands.serve.server import make_server, name_address, open_socket
 from bakeoff.pipeline.model.pyfunc import Model
-from bakeoff.pipeline.serving.server import make_server, name_address, open_socket
 
 START_SECONDS = 120
 STOP_SECONDS = 30

@@ -21,8 +21,9 @@ from contextlib import suppress
 from errno import ENAMETOOLONG
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, final
 
-from bakeoff.pipeline.cli.arguments import TRACEBACK_VARIABLE, VERBS, VERSION_FLAG, run_verb, shows_tracebacks
-from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError
+from bakeoff.pipeline.cli.verbs import HELP, HELP_FLAGS, VERBS, load, run_verb
+from bakeoff.pipeline.config.flags import TRACEBACK_VARIABLE, VERSION_FLAG, shows_tracebacks
+from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
 from bakeoff.pipeline.text.wording import print_note
 from bakeoff.version import __version__
@@ -30,6 +31,10 @@ from bakeoff.version import __version__
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+RUN_WORDS = "commands.run.command.run_experiments"
+"""Runs the experiment or the sweep that words without a verb describe."""
+OPTION_PREFIXES = ("-", "~", "+")
+"""First characters of flags and of overrides that delete or add a key."""
 EXIT_FAILED = 1
 EXIT_REFUSED = 2
 EXIT_SIGNAL_BASE = 128
@@ -113,9 +118,11 @@ def run_words(words: Sequence[str]) -> int:
         words = conceal_passwords(words)
         if words and words[0] in VERBS:
             return run_verb(words[0], words[1:])
-        from bakeoff.pipeline.cli.run import run_experiments
-
-        return run_experiments(words)
+        if any(word in HELP_FLAGS for word in words):
+            return run_verb(HELP, [])
+        _require_option(words)
+        status: int = load(RUN_WORDS)(words)
+        return status
     except UserError as error:
         if has_tracebacks and error.__context__ is not None:
             print(format_traceback(error.__context__), file=sys.stderr)
@@ -142,6 +149,13 @@ def run_words(words: Sequence[str]) -> int:
         with suppress(OSError):  # the output may no longer be read
             print(f"interrupted by {cause}", file=sys.stderr)
         return EXIT_SIGNAL_BASE + number
+
+
+def _require_option(words: Sequence[str]) -> None:
+    """Reject a first word that is neither a flag nor an override, because it is probably a misspelled verb."""
+    first = words[0] if words else ""
+    if first and "=" not in first and not first.startswith(OPTION_PREFIXES):
+        raise UserError(f"{first!r} is neither a verb nor KEY=VALUE. {did_you_mean(first, VERBS)}")
 
 
 def _raise_terminated(number: int, frame: Any) -> None:

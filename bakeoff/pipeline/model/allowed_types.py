@@ -152,7 +152,7 @@ def is_reviewed(name: str) -> bool:
 
     Examples
     --------
-    >>> is_reviewed("bakeoff.learners.svm.classifier.SVC"), is_reviewed("bakeoff.pipeline.tracking.removal.remove_runs")
+    >>> is_reviewed("bakeoff.learners.svm.classifier.SVC"), is_reviewed("bakeoff.pipeline.tracking.names.find_run_id")
     (True, False)
     """
     if name in REVIEWED_TYPES or name in OWN_FUNCTIONS:

@@ -9,13 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.card.report import (
-    describe_run_lines,
-    format_mean,
-    measure_fold,
-    summarize_folds,
-    tabulate_predictions,
-)
 from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.model.pyfunc import Model
@@ -31,6 +24,13 @@ from bakeoff.pipeline.python.call import (
 )
 from bakeoff.pipeline.sweep.job import JobResult
 from bakeoff.pipeline.sweep.request import RunFailed, RunRequest, run_experiment
+from bakeoff.pipeline.tracking.card import (
+    describe_run_lines,
+    format_mean,
+    measure_fold,
+    summarize_folds,
+    tabulate_predictions,
+)
 from bakeoff.pipeline.tracking.provenance import read_versions
 
 

@@ -10,7 +10,6 @@ from functools import partial
 from threading import current_thread, main_thread
 from typing import Any
 
-from bakeoff.pipeline.card.report import measure_fold, summarize_folds
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.experiment import Experiment, FoldResult
@@ -30,6 +29,7 @@ from bakeoff.pipeline.sweep.job import (
 from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress
 from bakeoff.pipeline.sweep.work import Work, ignore_work
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback
+from bakeoff.pipeline.tracking.card import measure_fold, summarize_folds
 from bakeoff.pipeline.tracking.description import name_configuration, name_run
 from bakeoff.pipeline.tracking.history import measure_size
 from bakeoff.pipeline.tracking.run import get_tracker

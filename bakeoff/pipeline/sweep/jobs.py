@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.text.wording import format_count, format_mean, name_first
 
+SWEEPS_FOLDER = "outputs/sweeps"
+"""The parent of the folders of sweeps."""
 TO_DO = "to do"
 DONE = "done"
 INVALID = "invalid"

@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Sequence
 
-from bakeoff.pipeline.card.report import describe_choices, summarize_folds, tabulate_means
 from bakeoff.pipeline.checks import FigureChoice
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
@@ -15,6 +14,7 @@ from bakeoff.pipeline.tables.table import print_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, escape, format_seconds, make_console
 from bakeoff.pipeline.tracking import RunDescription, history, sqlite_file
+from bakeoff.pipeline.tracking.card import describe_choices, summarize_folds, tabulate_means
 from bakeoff.pipeline.tracking.store import Store
 
 STORED_NOW = "This job had finished when its store was lost; its results are stored now, and it did not run again."

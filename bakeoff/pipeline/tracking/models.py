@@ -20,10 +20,10 @@ from bakeoff.pipeline.model.allowed_types import UntrustedType, list_own_package
 from bakeoff.pipeline.model.estimator_file import CODE_FOLDER, MODEL_FILE_NAME, write_own_code
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE, MLMODEL_FILE, PREDICTION, list_outputs
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, format_record
+from bakeoff.pipeline.tracking.deletion import delete_model
 from bakeoff.pipeline.tracking.mlflow_tables import find_mlflow_version, list_store_errors
 from bakeoff.pipeline.tracking.names import ModelName, RegisteredVersion, register_version
 from bakeoff.pipeline.tracking.provenance import pin_versions
-from bakeoff.pipeline.tracking.removal import delete_model
 from bakeoff.pipeline.tracking.run_content import artifact_folder
 from bakeoff.pipeline.tracking.store import Store
 

@@ -426,3 +426,7 @@ def find_standard_run(store: Store, word: str) -> str | None:
     if not names_run(word) and find_version(store, word) is None:
         return None
     return find_run_id(store, word)
+
+
+KIND_TAGS = {"mlflow.experimentKind": "custom_model_development"}
+"""The experiment kind with the page for model training; the default page is for language models."""

@@ -16,7 +16,6 @@ from threading import Lock
 from typing import Any
 
 from bakeoff.pipeline.audit import LEAK, LeakError, describe_audit
-from bakeoff.pipeline.card import report, write_card
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache
@@ -24,6 +23,8 @@ from bakeoff.pipeline.model.training_record import TrainingRecord, make_training
 from bakeoff.pipeline.tables.markup import escape_markdown
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_in_values, hide_secrets
 from bakeoff.pipeline.tracking import Figure, RunDescription, RunStopped, Tracker, provenance
+from bakeoff.pipeline.tracking import card as report
+from bakeoff.pipeline.tracking.card import write_card
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
 from bakeoff.pipeline.tracking.history import STOPPED_TAG, count_looks
 from bakeoff.pipeline.tracking.kept_results import (

@@ -15,13 +15,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from bakeoff.pipeline.card import report
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.text.wording import show_in_line
 from bakeoff.pipeline.tracking import Figure, RunDescription
+from bakeoff.pipeline.tracking import card as report
 from bakeoff.pipeline.tracking.limited_calls import MAX_TRANSFER_SECONDS
 from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors
 from bakeoff.pipeline.tracking.sqlite_file import find_artifacts

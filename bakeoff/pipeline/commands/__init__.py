@@ -1,0 +1,179 @@
+"""The commands: each is a folder that can be deleted, together with its rows in the table below.
+
+A command imports the rooms below it, and of other commands only those that `MAY_IMPORT` lists.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Command:
+    """Final: a verb of the command line, whose module is imported when it is called.
+
+    Attributes
+    ----------
+    usage : str
+        Its usual words, for the overview.
+    sentence : str
+        What it does, for the overview.
+    function : str
+        The function that runs it, with its module in `bakeoff.pipeline`; it returns the exit code.
+    request : str
+        The class of its request, with its module; empty for a verb without one.
+    words : str
+        The words of the verb if they differ from those of the request; the function then receives the words themselves.
+    """
+
+    usage: str
+    sentence: str
+    function: str
+    request: str = ""
+    words: str = ""
+
+
+COMMANDS: Mapping[str, Command] = {
+    "plan": Command(
+        "-m [KEY=VALUE ...]",
+        "show the jobs of a sweep and their problems, without running them",
+        "commands.run.command.plan_sweep",
+        words="[seal=NAME metrics=NAME] KEY=VALUE,VALUE ..., as in a sweep, with or without -m",
+    ),
+    "compare": Command(
+        "sweep=latest",
+        "report which configuration is better, and how certain that is",
+        "commands.compare.command.compare_stored_runs",
+        "commands.compare.request.CompareRequest",
+        "or -m KEY=VALUE,VALUE ...",
+    ),
+    "diff": Command(
+        "A B",
+        "show what changed between two runs, and how much each change mattered",
+        "commands.diff.command.diff_runs",
+        "commands.diff.request.DiffRequest",
+        "[KEY=VALUE ...]",
+    ),
+    "ablate": Command(
+        "RUN",
+        "show which options of a run matter",
+        "commands.diff.command.ablate_run",
+        "commands.diff.request.AblateRequest",
+        "[KEY=VALUE ...]",
+    ),
+    "paper": Command(
+        "sweep=NAME",
+        "write tables, figures and text of a study, and a capsule that others can verify",
+        "commands.paper.command.write_study",
+        "commands.paper.request.PaperRequest",
+    ),
+    "verify": Command(
+        "CAPSULE",
+        "run the jobs of a capsule again, and compare every score",
+        "commands.paper.command.verify_study",
+        "commands.paper.request.VerifyRequest",
+    ),
+    "rerun": Command(
+        "--failed",
+        "run failed jobs again",
+        "commands.run.command.rerun_failed_jobs",
+        words="--failed [sweep=NAME] [tracking.uri=URI] [KEY=VALUE ...]",
+    ),
+    "list": Command(
+        "[GROUP ...]",
+        "list options, and the runs and models of a store",
+        "commands.store.listing.list_items",
+        "commands.store.request.ListRequest",
+        "or GROUP=OPTION",
+    ),
+    "inspect": Command(
+        "FILE",
+        "show the kind of each column of a file, and suspicions",
+        "commands.inspect.command.inspect_data",
+        "commands.inspect.request.InspectRequest",
+    ),
+    "work": Command(
+        "learner=NAME ...",
+        "show a calculation by hand on a small table, and print exercises",
+        "commands.work.command.work_by_hand",
+        "commands.work.request.WorkRequest",
+    ),
+    "ship": Command(
+        "RUN as=NAME@ALIAS",
+        "fit the procedure of a run on all rows, and register the model",
+        "commands.serve.command.ship_model",
+        "commands.serve.request.ShipRequest",
+    ),
+    "predict": Command(
+        "MODEL FILE",
+        "predict with the model of a run, or with a registered one",
+        "commands.serve.command.predict_rows",
+        "commands.serve.request.PredictRequest",
+    ),
+    "explain": Command(
+        "MODEL",
+        "show which columns the predictions of a model rely on",
+        "commands.explain.command.explain_model",
+        "commands.explain.request.ExplainRequest",
+    ),
+    "serve": Command(
+        "MODEL",
+        "answer requests for predictions over HTTP",
+        "commands.serve.command.serve_model",
+        "commands.serve.request.ServeRequest",
+    ),
+    "figures": Command(
+        "RUN [NAME ...]",
+        "draw figures of a finished run",
+        "commands.run.figures_command.draw_figures",
+        "commands.run.request.FiguresRequest",
+    ),
+    "replay": Command(
+        "RUN",
+        "repeat a stored run, and compare every number to the last bit",
+        "commands.replay.command.replay_stored_runs",
+        "commands.replay.request.ReplayRequest",
+    ),
+    "rm": Command(
+        "RUN ...",
+        "delete runs with their artifacts and models",
+        "commands.store.command.remove_runs",
+        "commands.store.removal.RemovalRequest",
+    ),
+    "gc": Command(
+        "",
+        "delete what remains of runs that were deleted in MLflow",
+        "commands.store.command.collect_garbage",
+        "commands.store.removal.CollectionRequest",
+    ),
+    "init": Command(
+        "FOLDER",
+        "create a project folder for user-defined datasets, learners and metrics",
+        "commands.init.command.start_project",
+        "commands.init.project.ProjectRequest",
+    ),
+    "check": Command(
+        "FILE",
+        "test a user-defined part",
+        "commands.init.command.check_parts",
+        "commands.init.project.CheckRequest",
+    ),
+    "schema": Command(
+        "",
+        "write a JSON Schema, with which editors check YAML files",
+        "commands.init.schema.write_schema",
+        "commands.init.request.SchemaRequest",
+    ),
+    "ui": Command(
+        "",
+        "open MLflow's pages on the store",
+        "commands.store.command.serve_ui",
+        "commands.store.pages.PagesRequest",
+    ),
+}
+"""Each verb, in the order of the overview."""
+MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
+    "diff": ("compare",),
+    "paper": ("compare",),
+    "run": ("compare",),  # only `plan seal=NAME`, which imports it when it is asked to
+}
+"""The folder of a command -> the folders of other commands that it may import."""

@@ -1,0 +1,1 @@
+"""Which configuration is better, and how certain that is."""

@@ -1,0 +1,164 @@
+"""``bakeoff compare``: which configuration is better, and how certain that is."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bakeoff.pipeline.commands.compare.request import CompareRequest
+from bakeoff.pipeline.config.flags import MULTIRUN_FLAGS
+from bakeoff.pipeline.config.requests import list_arguments, read_request
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.command_line import find_status, run_sweep
+from bakeoff.pipeline.tables.output_file import COMPARISON, DIAGRAM, TERMINAL, OutputKind, require_output, write_whole
+from bakeoff.pipeline.text.wording import print_note
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.commands.compare.comparison import Comparison
+    from bakeoff.pipeline.sweep.engine import SweepReport
+    from bakeoff.pipeline.tables.report import Report
+
+SELECTION_KEYS = ("sweep", "filter", "dataset", "trust")
+"""Next to ``-m``, these are keys of the sweep, or are refused."""
+STORE_PREFIX = "tracking."
+EXIT_WORSE = 1
+
+
+def compare_stored_runs(words: Sequence[str]) -> int:
+    """Compare runs or the scores of a file, fold by fold, and print which configuration is better and how certainly.
+
+    The command line of a sweep may follow -m: its missing jobs run first, and then all of its jobs are compared.
+
+    Raises
+    ------
+    UserError
+        The runs cannot be compared, or a key is invalid.
+    """
+    own_words, sweep_words = split_words(words)
+    request = read_request("compare", CompareRequest, own_words)
+    if sweep_words is None and request.table is None:
+        request.require_one_selection()
+    require_report_output(request.output, COMPARISON, request.tracking__uri, request.table)
+    status = 0
+    if sweep_words is not None:
+        # The output of the sweep goes to standard error, because standard output is reserved for the report.
+        with redirect_stdout(sys.stderr):
+            name, status = _run_jobs(request, sweep_words)
+        if not name or status not in (0, 1):
+            return status
+        request = replace(request, sweep=name)
+    is_worse = _compare(request, shlex.join(["bakeoff", "compare", *words]))
+    return EXIT_WORSE if is_worse else status
+
+
+def _run_jobs(request: CompareRequest, words: Sequence[str]) -> tuple[str, int]:
+    """Run the missing jobs of a sweep, or of its repeats, and return its name and its exit code."""
+    plan = run_sweep([*words, "dry_run=true"], quiet=True) if request.is_until_sure else None
+    if plan is None or plan.is_refused:
+        report = run_sweep(words)
+        # A sweep with the same jobs as an earlier one continues it under the same name.
+        return ("" if report is None else report.name), find_status(report)
+    from bakeoff.pipeline.commands.compare.added_repeats import add_repeats, require_repeatable
+
+    def run_repeat(own_words: Sequence[str], jobs: Sequence[Sequence[str]]) -> SweepReport:
+        report = run_sweep([*words, *own_words], jobs)
+        assert report is not None  # only a request for help has no report
+        return report
+
+    require_repeatable(words, plan.plan.jobs)
+    return add_repeats(request, plan.plan.jobs, run_repeat)
+
+
+def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """Return the arguments of the comparison and those of the sweep after ``-m``, or None if there is no ``-m``.
+
+    Raises
+    ------
+    UserError
+        A word is a key of a sweep that leaves nothing to compare.
+    """
+    if not any(word in MULTIRUN_FLAGS for word in words):
+        return list(words), None
+    _require_sweep_alone(words)
+    own_keys = {argument.word for argument in list_arguments(CompareRequest)} - {*SELECTION_KEYS}
+    own = [word for word in words if "=" in word and word.partition("=")[0] in own_keys]
+    others = [word for word in words if word not in own]
+    return own, [*others, *(word for word in own if word.startswith(STORE_PREFIX))]
+
+
+def _compare(request: CompareRequest, command: str) -> bool:
+    """Compare runs, write the report, and return whether the gate found a worse configuration."""
+    # NumPy is loaded after the sweep has set the number of threads, which may affect the last bits of scores.
+    from bakeoff.pipeline.commands.compare.latex_tables import render_report
+    from bakeoff.pipeline.commands.compare.reports import make_report
+    from bakeoff.pipeline.commands.compare.request import SUFFIX
+    from bakeoff.pipeline.commands.compare.stored_comparison import keep_reports, make_comparison
+    from bakeoff.pipeline.commands.compare.verdict import check_gate
+
+    made = make_comparison(request, command)
+    if request.form == DIAGRAM and request.output is not None:
+        _write_diagram(made.comparison, request.output)
+    else:
+        render = partial(render_report, made.comparison, request.form)
+        write_report(make_report(made.comparison), request.form, request.output, render)
+    if made.store is None:
+        print_note("nothing is stored, because the scores of a table belong to no runs")
+    elif request.keep:
+        print_note(
+            f"kept as run {keep_reports(made, render_report)} of experiment {made.comparison.experiment}{SUFFIX}"
+        )
+    if request.fail_if == "never":
+        return False
+    gate = check_gate(made.comparison)
+    for sentence in gate.sentences:
+        print_note(sentence)
+    return gate.is_worse
+
+
+def _write_diagram(comparison: Comparison, output: Path) -> None:
+    """Write the critical-difference diagram completely to a file."""
+    from bakeoff.pipeline.commands.compare.figure_files import draw_diagram
+
+    write_whole(output, draw_diagram(comparison, output.suffix.lower()))
+    print_note(f"the critical-difference diagram is in {output}")
+
+
+def require_report_output(output: Path | None, kind: OutputKind, uri: str | None, table: Path | None = None) -> None:
+    """Reject a file for a report that cannot be written, or that is part of the input or store, before any job runs."""
+    if output is None:
+        return
+    from bakeoff.pipeline.tracking.store import list_store_paths
+
+    require_output(output, kind, [] if table is None else [table], list_store_paths(uri))
+
+
+def write_report(report: Report, to: str, output: Path | None, render: Callable[[], str]) -> None:
+    """Write a report to standard output, or completely to a file."""
+    from bakeoff.pipeline.tables.report import print_report
+    from bakeoff.pipeline.text.wording import make_console
+
+    if output is None and to == TERMINAL:
+        print_report(report, make_console())
+        return
+    text = render()
+    if output is None:
+        sys.stdout.write(text)
+        return
+    write_whole(output, text)
+    print_note(f"the report is in {output}")
+
+
+def _require_sweep_alone(words: Sequence[str]) -> None:
+    """Reject keys of a sweep that leave nothing to compare."""
+    for word in words:
+        key, _, value = word.partition("=")
+        if (key, value) in (("tracking", "none"), ("dry_run", "true"), ("hydra/sweeper", "optuna")):
+            raise UserError(f"{word} stores no runs that could be compared; leave it out.")
+        if key == "hydra.sweep.dir":
+            raise UserError("compare sets the name of the sweep; leave out hydra.sweep.dir.")

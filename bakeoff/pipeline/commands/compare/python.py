@@ -1,0 +1,192 @@
+"""``bakeoff.compare``: which configuration is better, with the numbers as pandas tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from bakeoff.pipeline.commands.compare.comparison import Comparison, MetricResult
+from bakeoff.pipeline.commands.compare.latex_tables import render_report
+from bakeoff.pipeline.commands.compare.request import CompareRequest, require_choice
+from bakeoff.pipeline.commands.compare.stored_comparison import MadeComparison, keep_reports, make_comparison
+from bakeoff.pipeline.commands.compare.verdict import check_gate
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.python.call import own_process_state, show_html
+from bakeoff.pipeline.python.run import RunResult
+from bakeoff.pipeline.python.sweep import SweepResult, find_store, list_run_ids
+
+
+def compare(
+    *runs: str | RunResult | SweepResult | pd.DataFrame,
+    base: str | RunResult = "",
+    metrics: Sequence[str] = (),
+    keep: bool = False,
+    **keys: Any,
+) -> ComparisonResult:
+    """Compare stored runs, paired fold by fold on the same splits, or the scores of a table.
+
+    Parameters
+    ----------
+    *runs : str, RunResult, SweepResult or DataFrame
+        One sweep, or runs given as results, ids or at least the first 8 characters of ids, ``latest`` or ``best``; or
+        one table, or the path of a CSV or Parquet file, with the columns dataset, learner, score, and optionally
+        repeat, fold, n_train and n_test, whose scores may come from any program.
+    base : str or RunResult
+        The configuration, learner, run or registered model to compare the others against; by default the best.
+    metrics : sequence of str
+        Scores or times, the first of which determines the verdict; by default the headline metric.
+    keep : bool
+        Whether to store the reports as a run. The command does so by default, but a notebook cell is often run
+        repeatedly.
+    **keys
+        Further keys of the command: ``sweep``, ``filter``, ``alpha``, ``rope``, ``pairs``, ``marks``,
+        ``overall``, ``choice``, ``until``, ``repeats``, ``dataset``, ``tracking__uri`` and
+        ``tracking__experiment``. The store defaults to that of the results, or else to that of `run`. For a
+        table, ``metric`` is the name of its scores, and ``greater_is_better`` their direction, which is required
+        if the metric is not a known one.
+
+    Returns
+    -------
+    ComparisonResult
+
+    Raises
+    ------
+    UserError
+        The runs or the scores cannot be compared.
+
+    Examples
+    --------
+    >>> scores = {"dataset": ["iris", "iris", "wine", "wine"], "learner": ["knn", "svm"] * 2, "score": [3, 1, 2, 1]}
+    >>> compare(pd.DataFrame(scores), greater_is_better=False).table.loc["svm"].to_dict()
+    {'iris': 1.0, 'wine': 1.0}
+    """
+    first, *others = runs or ("",)
+    frame = None if others or not isinstance(first, pd.DataFrame) else first
+    # The command of the report names the file that would hold the table.
+    results: Sequence[Any] = runs if frame is None else ("frame.parquet",)
+    if len(results) == 1 and isinstance(results[0], SweepResult) and results[0].tracking:
+        keys["sweep"] = results[0].name
+    else:
+        keys["runs"] = tuple(run_id for each in results for run_id in list_run_ids(each))
+    request = CompareRequest(
+        base=list_run_ids(base)[0],
+        metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics) or None,
+        keep=keep,
+        **find_store(results, keys),
+    )
+    with own_process_state():
+        made = make_comparison(request, frame=frame)
+        return ComparisonResult(made, keep_reports(made, render_report) if request.keep else None)
+
+
+@dataclass(frozen=True, repr=False)
+class ComparisonResult:
+    """A comparison of configurations.
+
+    Attributes
+    ----------
+    made : MadeComparison
+        The comparison from which the reports are written.
+    run_id : str or None
+        The run that stores the reports, if ``keep=True``.
+    """
+
+    made: MadeComparison
+    run_id: str | None
+
+    @property
+    def comparison(self) -> Comparison:
+        """All results of the comparison, as plain values."""
+        return self.made.comparison
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in sentences, one per line."""
+        return "\n".join(self.comparison.verdict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for readers on omitted rows, defaults and optimistic scores."""
+        return self.comparison.notes
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The means of the first metric, with a row per configuration, best first, and a column per dataset."""
+        first = self.scores[self.scores["metric"] == self._first.metric]
+        table = first.pivot(index="configuration", columns="dataset", values="mean")
+        names = [row.name for row in self.comparison.configurations]
+        datasets = [dataset.name for dataset in self.comparison.datasets]
+        return table.reindex(index=names, columns=datasets).rename_axis(index="configuration", columns="dataset")
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """A row for each metric, dataset and configuration with mean, std, interval, rank, mark and p-value."""
+        return _tabulate(self.comparison, "summaries")
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """A row for each metric, dataset and pair of configurations with difference, interval and tests."""
+        return _tabulate(self.comparison, "pairs")
+
+    @property
+    def overall_pairs(self) -> pd.DataFrame:
+        """A row for each metric and pair of configurations over datasets; empty if there is no test over datasets."""
+        rows = [
+            {"metric": result.metric, **asdict(pair)}
+            for result in self.comparison.results
+            for pair in (result.overall.pairs if result.overall is not None else ())
+        ]
+        return pd.DataFrame(rows)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether a configuration is significantly worse than the base.
+
+        Raises
+        ------
+        UserError
+            The comparison has no base.
+        """
+        if not self.comparison.settings.is_base_given:
+            raise UserError("is_worse needs base=, the run, model or configuration to compare with.")
+        return check_gate(self.comparison).is_worse
+
+    def render(self, to: str) -> str:
+        """Return a report.
+
+        Parameters
+        ----------
+        to : {"terminal", "csv", "json", "markdown", "latex", "html"}
+
+        Raises
+        ------
+        UserError
+            The format does not exist.
+        """
+        require_choice("to", to)
+        with own_process_state():
+            return render_report(self.comparison, to)
+
+    def __repr__(self) -> str:
+        return f"<ComparisonResult: {self.comparison.verdict[0]}>"
+
+    def _repr_html_(self) -> str:
+        return show_html(repr(self), [self.table], [*self.comparison.verdict, *self.notes])
+
+    @property
+    def _first(self) -> MetricResult:
+        return self.comparison.results[0]
+
+
+def _tabulate(comparison: Comparison, kind: str) -> pd.DataFrame:
+    """Return the summaries or the pairs of all metrics and datasets."""
+    rows = [
+        {"metric": result.metric, "dataset": dataset.dataset, **asdict(part)}
+        for result in comparison.results
+        for dataset in result.datasets
+        for part in getattr(dataset, kind)
+    ]
+    return pd.DataFrame(rows)

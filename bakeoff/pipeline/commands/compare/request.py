@@ -1,0 +1,222 @@
+"""The request for a comparison."""
+
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bakeoff.pipeline.commands.compare.comparison import NEMENYI, WILCOXON
+from bakeoff.pipeline.config.requests import ExperimentRequest, TrustRequest
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.tables.output_file import COMPARISON, REPORT_FORMATS
+from bakeoff.pipeline.text.wording import expand_home, join_words
+
+FORMATS = tuple(REPORT_FORMATS.values())
+CHOICES = {
+    "to": FORMATS,
+    "pairs": ("best", "all"),
+    "marks": ("corrected", "uncorrected"),
+    "overall": (WILCOXON, NEMENYI),
+    "choice": ("auto", "none"),
+    "until": ("end", "sure"),
+    "fail_if": ("never", "worse"),
+    "rows": ("clearest", "all"),
+}
+"""Field -> allowed values, the default first."""
+COMMAND_KEYS = (
+    "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "marks",
+    "overall", "choice", "dataset", "until", "repeats", "seal",
+)  # fmt: skip
+"""Keys that determine the numbers of a comparison."""
+RUN_WORDS = ("latest", "best")
+PARQUET = ".parquet"
+MAX_REPEATS = 10
+"""The default of the largest number of repeats."""
+MAX_LOOKS = 100
+"""The maximum of this number, for so many looks are simulated in seconds."""
+SUFFIX = "-comparisons"
+"""The end of the name of the experiment with the reports on the runs of another."""
+KIND_TAG = "kind"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionRequest(ExperimentRequest):
+    """Runs to compare, and the settings of the tests.
+
+    Attributes
+    ----------
+    runs : tuple of str
+        Runs given by id, by the first 8 characters of an id, or by the words latest or best.
+    sweep : str or None
+        Instead of runs: the name of a sweep, or latest, whose jobs are compared.
+    filter : str or None
+        Instead of runs: an MLflow filter that selects them, such as "params.dataset = 'wine'".
+    dataset : str
+        The dataset that latest and best refer to.
+    base : str
+        The configuration, learner, run or registered model to compare the others against; by default the best.
+    metrics : tuple of str or None
+        Scores or times, the first of which determines the verdict; by default the headline metric.
+    alpha : float
+        The significance level; by default 0.05.
+    rope : float
+        Differences up to this size are equivalent in practice; by default 0.01.
+    pairs : str
+        all to list every pair on every dataset; by default best, which lists the pairs with the best configuration.
+    marks : str
+        uncorrected, for the marks of WEKA, which disregard the number of pairs; by default those of the verdict.
+    overall : str
+        nemenyi, to compare mean ranks over datasets; by default wilcoxon, whose result for a pair depends on no other.
+    choice : str
+        none, so that no row represents several configurations of a learner; by default auto.
+    until : str
+        sure, to stop at the repeat of the folds that decides a pair; the jobs after -m then run one repeat at a time.
+    repeats : int
+        The largest number of repeats with until=sure; by default 10.
+    seal : str
+        The name or digest of the seal to check; by default, those of the compared jobs.
+    """
+
+    runs: tuple[str, ...] = field(default=(), metadata={"word": "RUN"})
+    sweep: str | None = None
+    filter: str | None = None
+    dataset: str = ""
+    base: str = ""
+    metrics: tuple[str, ...] | None = None
+    alpha: float = 0.05
+    rope: float = 0.01
+    pairs: str = "best"
+    marks: str = "corrected"
+    overall: str = WILCOXON
+    choice: str = "auto"
+    until: str = "end"
+    repeats: int = MAX_REPEATS
+    seal: str = ""
+
+    def __post_init__(self) -> None:
+        for name in CHOICES:
+            if getattr(self, name, None) is not None:
+                require_choice(name, getattr(self, name))
+        if not 0 < self.alpha < 1:
+            raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
+        if not 0 <= self.rope < 1:
+            raise UserError(f"rope={self.rope:g} must be at least 0 and below 1, such as 0.01.")
+        if not 2 <= self.repeats <= MAX_LOOKS:
+            raise UserError(
+                f"repeats={self.repeats} must be at least 2 and at most {MAX_LOOKS}, such as {MAX_REPEATS}."
+            )
+        if not self.is_until_sure and self.repeats != MAX_REPEATS:
+            raise UserError(f"repeats={self.repeats} is the largest number of repeats with until=sure; add until=sure.")
+        if self.is_until_sure and self.marks == "uncorrected":
+            raise UserError("marks=uncorrected disregards the looks of until=sure; leave out one of the two.")
+
+    @property
+    def is_until_sure(self) -> bool:
+        """Whether each pair stops at the repeat that decides it."""
+        return self.until == "sure"
+
+    def require_one_selection(self) -> None:
+        """Reject a request that selects no runs, or selects them in several ways.
+
+        Raises
+        ------
+        UserError
+        """
+        selections = {"sweep": self.sweep, "filter": self.filter}
+        given = [*self.runs[:1], *(key for key, value in selections.items() if value is not None)]
+        if not given:
+            raise UserError(
+                'select the runs to compare: sweep=latest, "filter=...", ids of runs, or -m KEY=VALUE,VALUE.'
+            )
+        if len(given) > 1:
+            raise UserError(f"{' and '.join(given)} select runs in different ways; give only one of them.")
+        if self.dataset and not {*RUN_WORDS} & {*self.runs}:
+            raise UserError(f"dataset={self.dataset} restricts {join_words(RUN_WORDS)}; leave dataset= out.")
+
+    def write_command(self) -> str:
+        """Return the equivalent command."""
+        known = [key for key in COMMAND_KEYS if hasattr(self, key)]
+        given = {key: getattr(self, key) for key in known if getattr(self, key) != getattr(type(self), key)}
+        words = [f"{key}={_write_value(value)}" for key, value in given.items()]
+        return shlex.join(["bakeoff", "compare", *self.runs, *words, *self.list_store_words()])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(SelectionRequest, TrustRequest):
+    """A comparison, and where its report goes.
+
+    Attributes
+    ----------
+    runs : tuple of str
+        Runs given by id, by the first 8 characters of an id, or by the words latest or best; or a CSV or Parquet file
+        with the columns dataset, learner, score, and optionally repeat, fold, n_train and n_test.
+    metric : str
+        The metric of the scores in a file, such as accuracy.
+    greater_is_better : bool or None
+        Whether greater scores in a file are better; by default as for the metric.
+    to : str or None
+        The format: terminal, csv, json, markdown, latex or html; by default that of the extension of output=.
+    output : Path or None
+        The file to which the report is written instead of standard output; a .pdf or .svg file receives the
+        critical-difference diagram alone.
+    keep : bool
+        Whether to store the comparison as a run; by default true.
+    fail_if : str
+        worse, to exit with code 1 if a configuration is significantly worse than the base; by default never.
+    """
+
+    metric: str = ""
+    greater_is_better: bool | None = None
+    to: str | None = None
+    output: Path | None = None
+    keep: bool = True
+    fail_if: str = "never"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fail_if == "worse" and not self.base:
+            raise UserError("fail_if=worse needs base=, the run, model or configuration to compare with.")
+        COMPARISON.find_format(self.output, self.to)
+
+    @property
+    def form(self) -> str:
+        """The format of the report."""
+        return COMPARISON.find_format(self.output, self.to)
+
+    @property
+    def table(self) -> Path | None:
+        """The file with the scores to compare; None if runs are compared.
+
+        Raises
+        ------
+        UserError
+            A file is given with other runs, or a key does not apply.
+        """
+        files = [word for word in self.runs if word.endswith((".csv", PARQUET)) or expand_home(word).is_file()]
+        if files and (len(self.runs) > 1 or self.sweep or self.filter or self.dataset or self.metrics or self.seal):
+            raise UserError(
+                f"{files[0]} is a table of scores, which is compared alone; leave out other runs and the keys sweep, "
+                "filter, dataset, metrics and seal. metric= names its scores."
+            )
+        if not files and (self.metric or self.greater_is_better is not None):
+            raise UserError("metric= and greater_is_better= describe scores in a file; for runs, use metrics=NAME.")
+        return expand_home(files[0]) if files else None
+
+
+def _write_value(value: Any) -> str:
+    """Return a value as a word of a command line."""
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def require_choice(key: str, given: str) -> None:
+    """Reject a value that is not allowed for a key of a comparison.
+
+    Raises
+    ------
+    UserError
+    """
+    allowed = CHOICES[key]
+    if given not in allowed:
+        raise UserError(f"{key}={given}: {did_you_mean(given, allowed)}")

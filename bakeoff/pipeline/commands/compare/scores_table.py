@@ -1,0 +1,223 @@
+"""Scores that any program has computed, read from a table as the cells of a comparison.
+
+The table has a row for each fold, with the columns dataset, learner and score, and optionally repeat, fold, n_train and
+n_test. A row with an empty score, or no row at all for a learner on a dataset, is an empty cell. Rows that cannot be
+paired between learners are rejected, because the tests on a dataset compare learners fold by fold.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bakeoff.pipeline.commands.compare.cells import label_metric
+from bakeoff.pipeline.commands.compare.compare_runs import ScoredCells, compare_cells
+from bakeoff.pipeline.commands.compare.comparison import (
+    Cell,
+    ComparedDataset,
+    ComparedMetric,
+    Comparison,
+    Configuration,
+)
+from bakeoff.pipeline.commands.compare.request import PARQUET, CompareRequest
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.stages.dataset.content import read_content
+from bakeoff.pipeline.stages.dataset.files import read_file, require_file
+from bakeoff.pipeline.stages.dataset.keys import FileLayout
+from bakeoff.pipeline.stages.scoring.entries import find_bounds, has_fixed_scale, is_greater_better
+from bakeoff.pipeline.stages.scoring.metrics import ANY_NUMBER, CLASSIFICATION, REGRESSION
+from bakeoff.pipeline.text.wording import count_nouns, join_words, name_first
+from bakeoff.pipeline.tracking.store import tidy_name
+
+SCORE = "score"
+REQUIRED = ("dataset", "learner", SCORE)
+FOLDS = ("repeat", "fold")
+SIZES = ("n_train", "n_test")
+DATASET_CURE = re.compile(r"; [^;]*dataset\..*", re.DOTALL)
+"""The end of a message with a key of a dataset, which a table of scores does not have."""
+PERCENT = 100
+ROW = "row"
+"""A column with the number of each row, for messages."""
+MAX_ASSUMED_FOLDS = 20
+"""The largest number of folds in a repeat that is assumed to be that of k folds."""
+
+
+def read_table(file: Path) -> pd.DataFrame:
+    """Read a table of others: Parquet by its extension, otherwise CSV with commas and decimal points.
+
+    Raises
+    ------
+    UserError
+        The file cannot be read, or its cells are larger than those of a table would be.
+    """
+    try:
+        if file.suffix == PARQUET:
+            return read_file(file, FileLayout()).frame
+        require_file(file)
+        text = BytesIO(read_content(file, FileLayout()))
+        # Numbers are parsed later, so that a text among them is rejected with its row.
+        return pd.read_csv(text, dtype=str, skipinitialspace=True, na_values="?")
+    except (UserError, OSError, ValueError) as error:
+        reason = str(error).replace(f"dataset.path={str(file)!r}", "it")
+        reason = DATASET_CURE.sub("", reason).rstrip(".")
+        cure = "save a table of scores as CSV in UTF-8"
+        raise UserError(f"{file.name} cannot be read as CSV or Parquet: {reason}; {cure}.") from error
+
+
+def compare_scores(given: pd.DataFrame, name: str, request: CompareRequest, command: str = "") -> Comparison:
+    """Compare the learners of a table.
+
+    Parameters
+    ----------
+    given : DataFrame
+        The columns of the module's description, and others, which are ignored.
+    name : str
+        The name of the table, for messages.
+    request : CompareRequest
+    command : str
+        The command that requests the comparison.
+
+    Raises
+    ------
+    UserError
+        The table is invalid, or the direction of the scores is unknown.
+    """
+    if request.is_until_sure:
+        raise UserError(f"until=sure adds repeats as runs, but {name} has scores; leave out until=sure.")
+    frame = _tidy_table(given, name)
+    folds = [column for column in FOLDS if column in frame]
+    repeated = frame.duplicated(["dataset", "learner", *folds])
+    cure = f"remove it, or number the scores of each learner by the columns {join_words(FOLDS)}"
+    _reject(repeated, frame["learner"], name, f"an earlier row has the same dataset, learner and fold; {cure}")
+    metric = _describe_metric(request, frame[SCORE])
+    learners = list(frame["learner"].unique())
+    cells: list[Cell] = []
+    datasets = []
+    for dataset, rows in frame.groupby("dataset", sort=False):
+        n_repeats = rows["repeat"].nunique() if "repeat" in folds else 1
+        table = rows.pivot(index=folds or "dataset", columns="learner")
+        size = max(len(table) // n_repeats, 1)
+        cells += _make_cells(table, learners, str(dataset), metric.name, size, name)
+        datasets.append(ComparedDataset(str(dataset), "", "", len(table), size, (), 0))
+    others = [column for column in map(str, given) if column.strip().lower() not in frame]
+    notes = [f"Ignored: the columns {name_first(others)}."] if others else []
+    notes += _write_fold_notes(datasets, frame)
+    configurations = [Configuration(learner, learner) for learner in learners]
+    by_key = {(cell.configuration, cell.dataset): cell for cell in cells}
+    selection = f"{count_nouns(len(frame), 'score')} of {name}"
+    scored = ScoredCells((metric,), tuple(datasets), configurations, by_key, selection, notes)
+    return compare_cells(scored, request, command)
+
+
+def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the known columns of a table, with numbers as floats; reject invalid cells with their row."""
+    frame = given.rename(columns=lambda column: str(column).strip().lower()).reset_index(drop=True)
+    sizes = SIZES if {*SIZES} & {*frame} else ()
+    absent = [column for column in (*REQUIRED, *sizes) if column not in frame]
+    if absent or frame.empty:
+        raise UserError(
+            f"{name} has {len(frame)} rows and the columns {name_first(map(str, given))}; a table of scores has a row "
+            f"for each fold and the columns {', '.join(REQUIRED)}, optionally {', '.join(FOLDS)} and both "
+            f"{join_words(SIZES)}, separated by commas; rename its columns."
+        )
+    tidy = pd.DataFrame({ROW: frame.index + 1})
+    for column in ("dataset", "learner", *(each for each in FOLDS if each in frame)):
+        _reject(
+            frame[column].isna(), frame[column], name, "a name or a number is missing; fill it in, or remove the row"
+        )
+        tidy[column] = frame[column].astype(str).str.strip().map(tidy_name)
+    for column in (SCORE, *sizes):
+        tidy[column] = pd.to_numeric(frame[column], errors="coerce").astype(float)
+        is_text = tidy[column].isna() & frame[column].notna()
+        _reject(is_text, frame[column], name, "not a number; write it as 0.85, or leave a missing score empty")
+        _reject(np.isinf(tidy[column]), frame[column], name, "infinite; leave a score that is not defined empty")
+    for column in sizes:
+        _reject(~(tidy[column] > 0), frame[column], name, f"not a number of rows; remove {join_words(SIZES)}")
+    return tidy
+
+
+def _reject(is_wrong: pd.Series, cells: pd.Series, name: str, problem: str) -> None:
+    """Raise UserError with the first wrong cell of a column and its row."""
+    if is_wrong.any():
+        row = int(is_wrong.to_numpy().argmax())
+        raise UserError(f"row {row + 1} of {name}: {cells.name}={cells[row]}: {problem}.")
+
+
+def _describe_metric(request: CompareRequest, scores: pd.Series) -> ComparedMetric:
+    """Return the metric of a table; reject an unknown direction."""
+    name, given = request.metric, request.greater_is_better
+    try:
+        known = is_greater_better(name)
+    except KeyError:
+        known = None
+    greater_is_better = known if given is None else given
+    if greater_is_better is None or known not in (None, greater_is_better):
+        hint = did_you_mean(name, [*CLASSIFICATION, *REGRESSION]) if name and known is None else ""
+        raise UserError(
+            f"metric={name} and greater_is_better={str(given).lower()} give no single direction of the scores; give a "
+            f"known metric alone, such as metric=accuracy, or greater_is_better=true or false for others. {hint}"
+        )
+    low, high = find_bounds(name)
+    # Scores in percent are not on the scale of the metric.
+    units = [unit for unit in (1, PERCENT) if unit * low <= scores.min() and scores.max() <= unit * high]
+    bounds = (units[0] * low, units[0] * high) if units else ANY_NUMBER
+    label = label_metric(name or SCORE)
+    is_on_scale = len(units) == 2 and has_fixed_scale(bounds)
+    return ComparedMetric(name or SCORE, label, greater_is_better, request.rope, not is_on_scale, bounds)
+
+
+def _make_cells(
+    table: pd.DataFrame, learners: Sequence[str], dataset: str, metric: str, folds_per_repeat: int, name: str
+) -> Iterator[Cell]:
+    """Yield the cell of each learner on a dataset, from a table with a row per fold; reject a fold that some lack."""
+    is_absent = table[ROW].isna()  # (J, k)
+    if is_absent.to_numpy().any():
+        fold = is_absent.to_numpy().any(axis=1).argmax()
+        learner = table[ROW].columns[is_absent.to_numpy()[fold].argmax()]
+        raise UserError(
+            f"row {table[ROW].iloc[fold].min():.0f} of {name}: {learner} has no row for this fold of {dataset}, and "
+            "scores are paired fold by fold; add the row, with an empty score if there is none."
+        )
+    for learner in learners:
+        if learner not in table[ROW]:
+            yield Cell(learner, dataset, reason="no row")
+            continue
+        own = table.xs(learner, axis=1, level="learner")
+        missing = own[ROW][own[SCORE].isna()]
+        if len(missing):
+            yield Cell(learner, dataset, reason=f"no score: row {name_first(map(str, missing))}")
+            continue
+        sizes = [float(own[column].mean()) if column in own else math.nan for column in SIZES]
+        assumed = 1 / (folds_per_repeat - 1) if folds_per_repeat > 1 and SIZES[0] not in own else math.nan
+        scores = {metric: tuple(own[SCORE])}
+        yield Cell(learner, dataset, scores, n_train=sizes[0], n_test=sizes[1], assumed_ratio=assumed)
+
+
+def _write_fold_notes(datasets: Sequence[ComparedDataset], frame: pd.DataFrame) -> list[str]:
+    """Return notes on datasets without tests, and on the ratio of the corrected tests; reject an unknown ratio."""
+    single = [dataset.name for dataset in datasets if dataset.n_folds == 1]
+    tested = [dataset for dataset in datasets if dataset.n_folds > 1]
+    notes = []
+    if single:
+        notes.append(
+            f"Each learner has one score on {name_first(single)}, which allows rank tests over datasets alone: a test "
+            "or an interval on a dataset needs a row for each fold."
+        )
+    if tested and SIZES[0] not in frame:
+        sizes = {dataset.folds_per_repeat for dataset in tested}
+        if 1 in sizes:
+            raise UserError(f"repeats without folds are tested with the columns {join_words(SIZES)}; add both.")
+        if max(sizes) > MAX_ASSUMED_FOLDS:
+            raise UserError(
+                f"{max(sizes)} folds of a dataset may be those of several repeats, for which 1/(k - 1) is too small a "
+                f"ratio; number the repeats in a column repeat, or add the columns {join_words(SIZES)}."
+            )
+        notes.append(
+            f"The table has no columns {join_words(SIZES)}, so the tests assume n_test / n_train = 1/(k - 1), as for "
+            f"k folds that contain each row once (k = {join_words(map(str, sorted(sizes)))})."
+        )
+    return notes

@@ -1,0 +1,360 @@
+"""The verdict in plain words, and the gate for continuous integration.
+
+The verdict names the best configurations, those that cannot be distinguished from them, and the amount of data required
+to do so. The gate decides whether a configuration is significantly worse than the base.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+from bakeoff.pipeline.commands.compare.comparison import (
+    NEMENYI,
+    Cell,
+    ComparedDataset,
+    ComparedMetric,
+    Comparison,
+    DatasetResult,
+    MetricResult,
+    OverallResult,
+    PairResult,
+    Settings,
+    Summary,
+)
+from bakeoff.pipeline.commands.compare.rank_tests import count_least_datasets
+from bakeoff.pipeline.commands.compare.run_facts import group_by
+from bakeoff.pipeline.commands.compare.stopping import EQUAL, TOLD_APART, UNDECIDED
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.text.wording import (
+    count_nouns,
+    equate_p,
+    format_percent,
+    format_score,
+    format_statistic,
+    join_words,
+)
+
+MIN_EQUIVALENT_PROBABILITY = 0.95
+MAX_NAMED = 5
+"""Maximum number of names in an enumeration; the remaining ones are counted."""
+
+MAX_RIVAL_GROUPS = 3
+"""Maximum number of groups of beaten configurations in a sentence, by the leaders that they are not told apart from."""
+
+Tests = Mapping[frozenset[str], tuple[bool, float]]
+"""Two names -> whether they are distinguished, and the p-value."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The order of the configurations and the tests of their differences.
+
+    Attributes
+    ----------
+    order : tuple of str
+        Names from best to worst.
+    tests : Tests
+    measure : str
+        What the order is by.
+    """
+
+    order: tuple[str, ...]
+    tests: Tests
+    measure: str = "mean"
+
+    def is_told_apart(self, first: str, second: str) -> bool:
+        """Whether two configurations are distinguished."""
+        return self.tests[frozenset((first, second))][0]
+
+    def list_p(self, firsts: Iterable[str], seconds: Iterable[str]) -> list[float]:
+        """Return the p-value of each of the first configurations with each of the second."""
+        return [self.tests[frozenset(pair)][1] for pair in product(firsts, seconds)]
+
+    @property
+    def leaders(self) -> list[str]:
+        """The best configuration and those not distinguished from it."""
+        best = self.order[0]
+        return [best, *(name for name in self.order[1:] if not self.is_told_apart(best, name))]
+
+
+def write_dataset_verdict(
+    summaries: Sequence[Summary], pairs: Sequence[PairResult], metric: ComparedMetric, settings: Settings
+) -> tuple[str, ...]:
+    """Return the verdict on one dataset.
+
+    Parameters
+    ----------
+    summaries : sequence of Summary
+        The summaries from best to worst.
+    pairs : sequence of PairResult
+        All pairs.
+    metric : ComparedMetric
+    settings : Settings
+    """
+    if len(summaries) < 2:
+        return ("Fewer than two configurations have scores, so there is nothing to compare.",)
+    if not any(pair.std or pair.difference for pair in pairs):
+        return ("All configurations have equal scores in every fold, so none is better.",)
+    if all(math.isnan(pair.p_value) for pair in pairs):
+        best = summaries[0]
+        return (
+            f"{best.configuration} has the best {metric.label} ({format_score(best.mean)}), but a single split "
+            "does not show whether the difference is significant; more folds would, as of evaluation=repeated_kfold.",
+        )
+    tests = {frozenset((pair.first, pair.second)): (pair.is_told_apart, pair.p_holm) for pair in pairs}
+    standing = Standing(tuple(summary.configuration for summary in summaries), tests)
+    sentences = [write_standing(standing)]
+    # The first pair that includes the best configuration is that with the next one by rank.
+    closest = [pair for pair in pairs if not pair.is_told_apart and pair.first == standing.order[0]]
+    sentences += [_write_requirement(pair, settings) for pair in closest[:1]]
+    return tuple(filter(None, sentences))
+
+
+def write_repeats(
+    result: MetricResult, datasets: Sequence[ComparedDataset], cells: Sequence[Cell], settings: Settings
+) -> list[str]:
+    """Return how many repeats each dataset needed, what that saved, and the answers; empty without ``until=sure``.
+
+    Parameters
+    ----------
+    result : MetricResult
+        The result by the first metric.
+    datasets : sequence of ComparedDataset
+    cells : sequence of Cell
+        The cells of all rows.
+    settings : Settings
+    """
+    pairs = [pair for dataset in result.datasets for pair in dataset.pairs]
+    if not settings.max_repeats or not pairs:
+        return []
+    needed = group_by(
+        [each for each in result.datasets if each.pairs], lambda each: max(pair.repeats for pair in each.pairs)
+    )
+    where = "; ".join(f"{n} on {_enumerate([each.dataset for each in needed[n]])}" for n in sorted(needed))
+    folds_per_repeat = {dataset.name: dataset.folds_per_repeat for dataset in datasets}
+    full = [cell for cell in cells if not cell.reason]
+    n_run = sum(len(cell.scores[result.metric]) for cell in full)
+    n_most = settings.max_repeats * sum(folds_per_repeat[cell.dataset] for cell in full)
+    counts = Counter(pair.answer for pair in pairs)
+    answers = ", ".join(f"{counts[answer]} {answer}" for answer in (TOLD_APART, EQUAL, UNDECIDED))
+    # Repeats that are still to be run are not saved.
+    is_over = all(pair.answer != UNDECIDED or pair.repeats >= settings.max_repeats for pair in pairs)
+    saving = f", which saved {format_percent(1 - n_run / n_most)}" if is_over else ""
+    return [
+        f"Answers on single datasets, {count_nouns(len(pairs), 'pair')}: {answers}.",
+        f"Repeats of the folds, at most {settings.max_repeats}: {where}. {n_run:,} of {n_most:,} folds were "
+        f"run{saving}.",
+    ]
+
+
+def write_overall_verdict(result: OverallResult, metric: ComparedMetric, settings: Settings) -> tuple[str, ...]:
+    """Return the verdict over datasets.
+
+    Parameters
+    ----------
+    result : OverallResult
+        The result, still without its verdict.
+    metric : ComparedMetric
+    settings : Settings
+    """
+    if not result.datasets:
+        return (result.too_few,)
+    order = tuple(result.mean_ranks)
+    ranks = f"mean rank by {metric.label} ({format_statistic(result.mean_ranks[order[0]])} of {len(order)})"
+    n_datasets = count_nouns(len(result.datasets), "dataset")
+    if result.too_few:
+        return (f"{order[0]} has the best {ranks} over {n_datasets}, too few for a test.",)
+    if result.test == NEMENYI and result.iman_davenport_p > settings.alpha:
+        p = equate_p(result.iman_davenport_p)
+        return (
+            f"Over {n_datasets}, no configuration is significantly better than another (Iman and Davenport's "
+            f"test, {p}); {order[0]} has the best {ranks}.",
+        )
+    reversed_pairs = [
+        f"{pair.first} beats {pair.second}, {equate_p(pair.p_value)}"
+        for pair in result.pairs
+        if pair.is_told_apart and pair.rank_difference < 0
+    ]
+    if reversed_pairs:
+        return (
+            f"Over {n_datasets}, {order[0]} has the best {ranks}, but {result.test_name} contradicts the order of the "
+            f"mean ranks: {_enumerate(reversed_pairs)}. The table of pairs has all results.",
+        )
+    tests = {frozenset((pair.first, pair.second)): (pair.is_told_apart, pair.p_value) for pair in result.pairs}
+    standing = Standing(order, tests, "mean rank")
+    claim = write_standing(standing).removesuffix(".").replace("No two of", "no two of")
+    sentence = f"Over {n_datasets}, {claim} ({result.test_name})."
+    n_least = count_least_datasets(len(tests), settings.alpha)
+    if result.test == NEMENYI or len(result.datasets) >= n_least:
+        return (sentence,)
+    counted = count_nouns(len(tests), "pair")
+    return (sentence, f"On fewer than {n_least} datasets, none of {counted} can differ significantly by this test.")
+
+
+def write_standing(standing: Standing) -> str:
+    """Return one sentence on the leading configurations and those they beat.
+
+    Examples
+    --------
+    >>> tests = {
+    ...     frozenset(("svm", "mlp")): (False, 0.41),
+    ...     frozenset(("svm", "knn")): (True, 0.003),
+    ...     frozenset(("mlp", "knn")): (True, 0.003),
+    ... }
+    >>> write_standing(Standing(("svm", "mlp", "knn"), tests))
+    'svm and mlp are the best and do not differ significantly, p = .41; both beat knn, p = .0030.'
+    """
+    leaders = standing.leaders
+    best, *rivals = leaders
+    others = [name for name in standing.order if name not in leaders]
+    if not rivals:
+        return f"{best} is the best: it beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}."
+    are_first = list(standing.order[: len(leaders)]) == leaders
+    are_equal = not any(standing.is_told_apart(*pair) for pair in combinations(leaders, 2))
+    if not are_first or not are_equal:
+        # A highly variable configuration may be indistinguishable from the best although its scores are worse than
+        # others'.
+        beaten = f" and beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}" if others else ""
+        among = [
+            f"{first} beats {second}"
+            for first, second in combinations(rivals, 2)
+            if standing.is_told_apart(first, second)
+        ]
+        inner = f"; of these, {_enumerate(among)}" if among else ""
+        return f"{best} has the best {standing.measure}{beaten}; {_write_undecided(standing, rivals, [best])}{inner}."
+    p = _bound_p([standing.tests[frozenset(pair)][1] for pair in combinations(leaders, 2)], min)
+    if not others:
+        claim = (
+            f"{join_words(leaders)} do not differ"
+            if len(leaders) == 2
+            else f"No two of the {len(leaders)} configurations differ"
+        )
+        return f"{claim} significantly, {p}."
+    claim = f"{_enumerate(leaders)} are the best and do not differ significantly, {p}"
+    return f"{claim}; {_write_beaten(standing, leaders, others)}."
+
+
+def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[str]) -> str:
+    """Return which configurations each leader beats, and which of them it is not told apart from."""
+    rivals = group_by(others, lambda name: tuple(each for each in leaders if not standing.is_told_apart(each, name)))
+    clauses = []
+    for equals, names in sorted(rivals.items(), key=lambda item: len(item[0]))[:MAX_RIVAL_GROUPS]:
+        winners = [leader for leader in leaders if leader not in equals]
+        subject, verb = _enumerate(winners), "beats" if len(winners) == 1 else "beat"
+        if not equals:
+            subject = "both" if len(leaders) == 2 else f"all {len(leaders)}"
+        clauses.append(f"{subject} {verb} {_enumerate(names)}, {_bound_p(standing.list_p(winners, names), max)}")
+        if equals:
+            clauses.append(_write_undecided(standing, equals, names))
+    if len(rivals) > MAX_RIVAL_GROUPS:
+        clauses.append("pairs=all shows the others")
+    return "; ".join(clauses)
+
+
+def _write_undecided(standing: Standing, firsts: Sequence[str], seconds: Sequence[str]) -> str:
+    """Return that configurations are not told apart from others."""
+    verb = "does" if len(firsts) == 1 else "do"
+    p = _bound_p(standing.list_p(firsts, seconds), min)
+    return f"{_enumerate(firsts)} {verb} not differ significantly from {_enumerate(seconds)}, {p}"
+
+
+def _write_requirement(pair: PairResult, settings: Settings) -> str:
+    """Return what is required to distinguish a pair, or its practical equivalence; empty without a variance."""
+    names = f"{pair.first} and {pair.second}"
+    if pair.answer == EQUAL:
+        return (
+            f"{names} are practically equal: they differ by at most {format_score(pair.rope)}, as "
+            f"{count_nouns(pair.repeats, 'repeat')} of the folds show."
+        )
+    if not pair.answer and pair.p_equivalent >= MIN_EQUIVALENT_PROBABILITY:
+        return (
+            f"{names} are equivalent in practice: they differ by at most {format_score(pair.rope)} with probability "
+            f"{format_percent(pair.p_equivalent)}."
+        )
+    if math.isnan(pair.detectable):
+        return ""
+    power = f"These folds could show a difference of about {format_score(pair.detectable)}"
+    if not pair.difference:
+        return f"{power}; the means of {names} are equal."
+    # The number of rows of a dataset is unknown if a table of scores does not contain it.
+    rows = "" if pair.rows_needed is None else f"about {count_nouns(pair.rows_needed, 'row')}"
+    if pair.repeats_needed is None:
+        cure = f"no number of repeats would show this, but {rows or 'only more rows'} would"
+    else:
+        repeats = f"{count_nouns(pair.repeats_needed, 'repeat')} of the folds"
+        cure = f"this would need {' or '.join(filter(None, (repeats, rows)))}"
+    observed = format_score(abs(pair.difference))
+    return f"{power} (power {settings.power:g}); {names} differ by {observed}: {cure}."
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    if len(names) <= MAX_NAMED:
+        return join_words(names)
+    shown = list(names[: MAX_NAMED - 1])
+    return join_words([*shown, f"{len(names) - len(shown)} others"])
+
+
+def _bound_p(ps: Sequence[float], choose: Callable[[Sequence[float]], float]) -> str:
+    """Return the p-values in brief: the largest if they are significant, the smallest otherwise."""
+    text = equate_p(choose(ps))
+    if len({equate_p(p) for p in ps}) == 1:
+        return text
+    return text.replace("=", "≤" if choose is max else "≥")
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """The result of the gate.
+
+    Attributes
+    ----------
+    is_worse : bool
+    sentences : tuple of str
+        A sentence for each worse configuration, or a sentence that there is none.
+    """
+
+    is_worse: bool
+    sentences: tuple[str, ...]
+
+
+def check_gate(comparison: Comparison) -> GateResult:
+    """Check whether a configuration is worse than the base on any dataset by the first metric.
+
+    A configuration is worse if it is marked as worse and the difference is larger than the rope.
+
+    Raises
+    ------
+    UserError
+        No dataset has scores for the base and another configuration, or a single split allows no test.
+    """
+    settings = comparison.settings
+    n_tests = 0
+    sentences = []
+    for result in comparison.results[0].datasets:
+        for pair in result.pairs:
+            if settings.base in (pair.first, pair.second):
+                n_tests += math.isfinite(pair.p_value)
+            # The first of a pair has the better mean. With many folds, differences too small to matter become
+            # significant, and the rope excludes them.
+            p = settings.choose_p_value(pair)
+            if pair.first == settings.base and p <= settings.alpha and pair.difference > pair.rope:
+                sentences.append(_describe_worse(pair, p, result, comparison.metrics[0]))
+    if not n_tests:
+        raise UserError(
+            f"compare: fail_if=worse needs a dataset with several scores of the base {settings.base} and of "
+            "another configuration; a single split gives one score; use evaluation=repeated_kfold for more."
+        )
+    if sentences:
+        return GateResult(True, tuple(sentences))
+    return GateResult(False, (f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g}).",))
+
+
+def _describe_worse(pair: PairResult, p: float, result: DatasetResult, metric: ComparedMetric) -> str:
+    means = {summary.configuration: format_score(summary.mean) for summary in result.summaries}
+    return (
+        f"{pair.second} is worse than the base {pair.first} on {result.dataset}: {metric.label} {means[pair.second]} "
+        f"instead of {means[pair.first]}, {equate_p(p)}, and the difference is beyond the rope of "
+        f"{format_score(pair.rope)}."
+    )

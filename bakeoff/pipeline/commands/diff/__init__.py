@@ -1,0 +1,1 @@
+"""Why two runs differ, and which options of a run matter."""

@@ -1,0 +1,89 @@
+"""The explanation of a stored run or model, on the rows of its dataset."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from bakeoff.pipeline.commands.explain.explain_model import Explanation, Subject, explain_model, require_columns
+from bakeoff.pipeline.commands.explain.report import render_page
+from bakeoff.pipeline.commands.explain.request import NO_PAGE, ExplainRequest
+from bakeoff.pipeline.model import permutation, pyfunc, training_record
+from bakeoff.pipeline.sweep.refit import LoadedRun, load_run, refit_run
+from bakeoff.pipeline.sweep.work import ShowWork
+from bakeoff.pipeline.tables.output_file import EXPLANATION, name_file, require_output, write_whole
+from bakeoff.pipeline.tracking import loading, names
+from bakeoff.pipeline.tracking.store import list_store_paths
+
+SHOWN_LETTERS = 8
+"""The number of characters shown of a run id, which suffice to name the run on the command line."""
+
+
+def explain_stored(
+    request: ExplainRequest, show_work: ShowWork, announce: Callable[[str], None]
+) -> tuple[Explanation, Path | None]:
+    """Explain a stored model, write the page, and return the explanation and the path of the page.
+
+    Parameters
+    ----------
+    request : ExplainRequest
+    show_work : callable
+        Shows how much of a run that is fitted again is done.
+    announce : callable
+        Receives a sentence before such a fit, which may take long, and sentences on the model.
+
+    Raises
+    ------
+    UserError
+        The model or the column does not exist, the dataset has changed, or the page cannot be written.
+    """
+    require_page = partial(require_output, kind=EXPLANATION, store=list_store_paths(request.tracking__uri))
+    page = None if request.output in (None, NO_PAGE) else require_page(request.output)
+    store, run = load_run(request)
+    # Invalid requests are refused before the folds are fitted, which may take long.
+    require_columns(request.columns, [str(name) for name in run.experiment.dataset.X.columns])
+    model = None
+    if names.find_version(store, request.run) is not None:
+        model = loading.load_model(request)
+        for note in model.notes:
+            announce(f"explain: {note}")
+    if request.output is None:
+        file_stem = run.stored.run_id[:SHOWN_LETTERS] if model is None else model.name.replace(", version ", "-")
+        page = require_page(f"{name_file(file_stem)}.explanation.html")
+    announce(f"fitting run {run.stored.run_id} ({run.stored.name}) again")
+    subject = _make_subject(run, model, show_work)
+    explanation = explain_model(subject, request.columns)
+    if page is not None:
+        write_whole(page, render_page(explanation))
+    return explanation, page
+
+
+def _make_subject(run: LoadedRun, shipped: pyfunc.Model | None, show_work: ShowWork) -> Subject:
+    """Fit a run again, and return it, or the model registered from it, with the rows of its dataset."""
+    folds, fitted = refit_run(run, show_work)
+    parts, parts_words = permutation.list_scored_parts(run.experiment, folds)
+    X = run.experiment.dataset.X
+    run_id = run.stored.run_id[:SHOWN_LETTERS]
+    make = partial(Subject, experiment=run.experiment, parts=parts, parts_words=parts_words)
+    if shipped is None:
+        rows = X.iloc[np.unique(fitted.split.train)]
+        return make(
+            name=f"run {run_id} ({run.stored.name})",
+            model=fitted.predictor,
+            record=training_record.make_training_record(run.experiment, fitted),
+            rows=rows,
+            rows_words=f"the {len(rows):,} rows that the model was fitted on",
+        )
+    # A model fitted on all rows, or all but a validation part, has no rows left on which to measure importances.
+    return make(
+        name=f"{shipped.name} (run {run_id}, {run.stored.name})",
+        model=shipped.estimator,
+        record=shipped.record,
+        rows=X,
+        rows_words=f"the {len(X):,} rows of the dataset",
+        facts=(
+            f"The model has no test rows: the importances are those of run {run_id}, which used the same "
+            "procedure. Everything else describes the model itself.",
+        ),
+    )

@@ -1,0 +1,153 @@
+"""An explanation on a terminal or as a self-contained HTML file, with the same sections and pictures on the page."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from bakeoff.pipeline.commands.explain.effects import Importances
+from bakeoff.pipeline.commands.explain.explain_model import Explanation, LearnerParts
+from bakeoff.pipeline.tables.markup import render_template
+from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table, print_table
+from bakeoff.pipeline.text.wording import count_nouns, escape, format_change, format_score, make_console
+
+TEMPLATE = Path(__file__).parent / "page.html"
+IMPORTANCE = "Importance"
+DEPENDENCE = "Partial dependence"
+MAX_LINES = 20
+"""The maximum number of columns, coefficients or rules on the terminal; the page contains all of them."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of an explanation.
+
+    Attributes
+    ----------
+    title : str
+    text : str
+        What is shown, and for which rows.
+    table : Table or None
+    lines : tuple of str
+        The rules of a tree.
+    notes : tuple of str
+    """
+
+    title: str
+    text: str
+    table: Table | None = None
+    lines: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def print_explanation(explanation: Explanation) -> None:
+    """Print an explanation to standard output."""
+    console = make_console()
+    first, *others = explanation.facts
+    console.print(f"[bold]{escape(explanation.name)}[/]: {escape(first)}")
+    for fact in others:
+        console.print(escape(fact))
+    for section in list_sections(explanation):
+        console.print(f"\n[bold]{section.title}[/]: {escape(section.text)}")
+        n_rows = len(section.lines)
+        if section.table is not None:
+            n_rows = len(section.table.rows)
+            print_table(replace(section.table, rows=section.table.rows[:MAX_LINES]), console)
+        for line in section.lines[:MAX_LINES]:
+            console.print(f"  {escape(line)}")
+        if n_rows > MAX_LINES:
+            console.print(f"… and {n_rows - MAX_LINES} more, which are on the page", style="dim")
+        for note in section.notes:
+            console.print(escape(note), style="dim")
+
+
+def render_page(explanation: Explanation) -> str:
+    """Return the page of an explanation; equal explanations produce equal pages."""
+    pictures = {IMPORTANCE: _draw_importances(explanation.importances), DEPENDENCE: _draw_dependences(explanation)}
+    values = {"explanation": explanation, "sections": list_sections(explanation), "pictures": pictures}
+    return render_template(TEMPLATE, values)
+
+
+def list_sections(explanation: Explanation) -> list[Section]:
+    """Return the content of an explanation for the terminal and the page."""
+    return [
+        _describe_importances(explanation),
+        _describe_dependences(explanation),
+        *_describe_parts(explanation.parts),
+    ]
+
+
+def _describe_importances(explanation: Explanation) -> Section:
+    importances, rows = explanation.importances, explanation.importance_rows
+    if importances is None:
+        return Section(IMPORTANCE, f"not measured on {rows}.")
+    text = (
+        f"{importances.change} if a column is permuted, mean ± standard deviation over {importances.spread}; "
+        f"{importances.metric} {format_score(importances.score)} before. On {rows}."
+    )
+    cells = [[str(name), format_score(mean), format_score(std)] for name, mean, std in importances.columns.itertuples()]
+    table = make_table("Importance of the columns", ["column", importances.change, "±"], cells)
+    note = "Columns with the same information can replace each other, so permuting only one of them changes little."
+    return Section(IMPORTANCE, text, table, notes=(note,))
+
+
+def _describe_dependences(explanation: Explanation) -> Section:
+    """Return the smallest and the largest mean over the values of each column, for the output that changes most."""
+    outputs = explanation.outputs
+    is_single = len(outputs.names) == 1
+    rows = []
+    for each in explanation.dependences:
+        code = int(np.ptp(each.means, axis=0).argmax())
+        means = each.means[:, code]
+        ends = [
+            f"{format_score(means[at])} at {each.points[at].label} ({count_nouns(each.points[at].n_rows, 'row')})"
+            for at in (means.argmin(), means.argmax())
+        ]
+        rows.append([each.column, *ends] if is_single else [each.column, outputs.names[code], *ends])
+    headings = ("least", "greatest") if is_single else ("class", "least", "greatest")
+    columns: Row = ["column", *(Cell(heading, TEXT) for heading in headings)]
+    text = f"mean {outputs.words} if all rows had this value. On {explanation.dependence_rows}."
+    notes = [f"{each.column}: {each.note}" for each in explanation.dependences if each.note]
+    if explanation.dependence_note:
+        notes.append(explanation.dependence_note)
+    return Section(DEPENDENCE, text, make_table(DEPENDENCE, columns, rows), notes=tuple(notes))
+
+
+def _describe_parts(parts: LearnerParts) -> list[Section]:
+    """Return the rules of a tree or the coefficients of a linear model; nothing for other learners."""
+    if parts.rules:
+        text = f"{count_nouns(len(parts.rules), 'leaf', 'leaves')} with their training rows, largest first."
+        return [Section("Rules", text, lines=tuple(rule.words for rule in parts.rules), notes=parts.notes)]
+    if parts.coefficients is None:
+        return []
+    rows = [[str(name), *map(format_change, values)] for name, *values in parts.coefficients.itertuples()]
+    table = make_table("Coefficients", ["column", *parts.coefficients.columns], rows)
+    return [Section("Coefficients", "per unit after preprocessing, largest first.", table, notes=parts.notes)]
+
+
+def _draw_importances(importances: Importances | None) -> str:
+    """Return the picture of the importances; empty if there are none."""
+    from bakeoff.pipeline.figures.importances import draw_importances
+    from bakeoff.pipeline.figures.panels import render_svg
+
+    if importances is None:
+        return ""
+    names = [str(name) for name in importances.columns.index]
+    means, deviations = importances.columns.to_numpy().T
+    figure = draw_importances(names, means, deviations, importances.change)
+    return render_svg(figure, "importances", f"{importances.change} if the values of a column are permuted")
+
+
+def _draw_dependences(explanation: Explanation) -> str:
+    """Return the picture of the partial dependence on all columns; empty if there are none."""
+    from bakeoff.pipeline.figures.importances import Curve, draw_dependences
+    from bakeoff.pipeline.figures.panels import render_svg
+
+    curves = []
+    for each in explanation.dependences:
+        _, labels, positions, counts = zip(*each.points, strict=True)
+        curves.append(Curve(each.column, labels, positions, counts, each.means))
+    if not curves:
+        return ""
+    figure = draw_dependences(curves, explanation.outputs.names)
+    return render_svg(figure, "dependence", f"Partial dependence on {', '.join(curve.column for curve in curves)}")

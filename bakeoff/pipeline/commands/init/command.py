@@ -1,0 +1,74 @@
+"""``bakeoff init`` and ``check``: a project folder for user-defined parts, and their trial."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from bakeoff.pipeline.text.wording import show_controls
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.commands.init.check import Finding
+    from bakeoff.pipeline.commands.init.project import CheckRequest, ProjectRequest
+
+
+EXIT_WRONG = 1
+STATUS_WIDTH = 11
+SUBJECT_WIDTH = 16
+NEXT_STEPS = """
+make test     # the tests of its code
+make check    # what bakeoff finds wrong with its parts
+make run      # one experiment
+make compare  # its learner and three others
+"""
+
+
+def check_parts(request: CheckRequest) -> int:
+    """Print what is right and wrong with user-defined parts; the exit code is 1 if something is wrong.
+
+    Raises
+    ------
+    UserError
+        The file does not exist, or does not belong to a group of options.
+    """
+    from bakeoff.pipeline.commands.init.check import NOTE, WRONG, check_part
+    from bakeoff.pipeline.commands.init.project import find_files
+
+    n_all_wrong = 0
+    for part in find_files(request):
+        print(f"{part.path}", flush=True)
+        statuses = []
+        for finding in check_part(part):
+            _print_finding(finding)
+            statuses.append(finding.status)
+        n_wrong = statuses.count(WRONG)
+        print(f"{part.path}: {n_wrong} wrong, {statuses.count(NOTE)} to note\n", flush=True)
+        n_all_wrong += n_wrong
+    return EXIT_WRONG if n_all_wrong else 0
+
+
+def _print_finding(finding: Finding) -> None:
+    indent = " " * (STATUS_WIDTH + SUBJECT_WIDTH + 4)
+    print(f"  {finding.status:<{STATUS_WIDTH}} {finding.subject:<{SUBJECT_WIDTH}} {show_controls(finding.text)}")
+    for line in finding.details:
+        print(f"{indent}{show_controls(line)}")
+    print(end="", flush=True)
+
+
+def start_project(request: ProjectRequest) -> int:
+    """Create a project folder with a dataset, a learner, a metric and their tests, and print how to use it.
+
+    Raises
+    ------
+    UserError
+        The folder is not empty, cannot be written, or has a name that is not valid for a package.
+    """
+    from bakeoff.pipeline.commands.init.project import make_project
+
+    folder = request.folder
+    files = make_project(folder)
+    print(f"{folder} holds a dataset, a learner, a metric and their tests:")
+    for file in files:
+        print(f"  {file}")
+    print(f"cd {shlex.quote(str(folder))}{NEXT_STEPS}", end="")
+    return 0

@@ -1,0 +1,211 @@
+"""The inferred kind of each column of a table, and warnings about suspicious columns.
+
+Columns that a run omits are included.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bakeoff.pipeline.audit.columns import find_row_order, find_suspect_columns
+from bakeoff.pipeline.commands.inspect.dataset_file import write_dataset_file
+from bakeoff.pipeline.commands.inspect.profile import ColumnProfile, TableProfile, count_cells, measure_association
+from bakeoff.pipeline.commands.inspect.report import render_page
+from bakeoff.pipeline.commands.inspect.request import NO_PAGE, PAGE, InspectRequest
+from bakeoff.pipeline.config import build, compose_job, targets, words
+from bakeoff.pipeline.config.trust import add_trust_of_environment
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import Column, Dataset, convert, files, kinds, loaders, numerals
+from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
+from bakeoff.pipeline.stages.dataset.source import Source
+from bakeoff.pipeline.stages.dataset.table import DATE, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
+from bakeoff.pipeline.tables.output_file import INSPECTION, name_file, require_output, write_whole
+from bakeoff.pipeline.text.wording import quote_text
+from bakeoff.pipeline.tracking.store import list_store_paths
+
+OTHER_KEYS = ("trust", "experiment")
+"""Keys that do not belong to the dataset; all other keys without a dot do."""
+MISSING_VALUE = "???"
+KINDS_WITHOUT_HISTOGRAM = (IDENTIFIER, TEXT)
+
+
+def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None, str]:
+    """Inspect files or a dataset, and write the page or the file of the dataset.
+
+    Parameters
+    ----------
+    request : InspectRequest
+
+    Returns
+    -------
+    profile : TableProfile
+    path : Path or None
+        The file that was written.
+    text : str
+        Its content, or that of a file that is not written.
+
+    Raises
+    ------
+    UserError
+        A file, option, key or column does not exist, or the file cannot be written.
+    """
+    overrides = _write_overrides(request)
+    words.check_overrides(overrides)
+    composed = compose_job.compose_parts(add_trust_of_environment(overrides), ["dataset", "trust"])
+    inputs = files.list_dataset_files(composed["dataset"])
+    require_page = partial(require_output, kind=INSPECTION, inputs=inputs, store=list_store_paths(None))
+    path = None if request.output in (None, NO_PAGE) else require_page(request.output)
+    profile = _inspect_node(composed["dataset"], composed["trust"])
+    text = render_page(profile) if request.form == PAGE else write_dataset_file(profile, composed["dataset"])
+    if request.output is None and request.form == PAGE:
+        path = require_page(f"{name_file(profile.name)}.inspection.html")
+    if path is not None:
+        write_whole(path, text)
+    return profile, path, text
+
+
+def _write_overrides(request: InspectRequest) -> list[str]:
+    """Return the overrides from which the configuration of the dataset is composed."""
+    overrides = [f"dataset={request.dataset or 'file'}"]
+    if request.files:
+        quoted = ",".join(quote_text(file) for file in request.files)
+        overrides.append(f"dataset.path={quoted}" if len(request.files) == 1 else f"dataset.path=[{quoted}]")
+    for key, value in request.keys.items():
+        is_short = "." not in key and key not in OTHER_KEYS
+        overrides.append(f"dataset.{key}={value}" if is_short else f"{key}={value}")
+    return overrides
+
+
+def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile:
+    """Inspect the dataset described by a configuration, in which a mandatory value may be missing."""
+    targets.require_names(node, "dataset", trust)
+    function = build.find_target(str(node.get("_target_")), "dataset._target_", trust)
+    has_target = node.get("target") != MISSING_VALUE
+    missing = [key for key, value in node.items() if value == MISSING_VALUE and key != "target"]
+    if missing:
+        raise UserError(f"dataset.{missing[0]} must be given: add {missing[0]}=VALUE.")
+    if function not in loaders.COLLECTORS:
+        return inspect_dataset(build.build_object(node, "dataset", list(trust)))
+    keys = {key: value for key, value in node.items() if not key.startswith("_")}
+    source, roles, rules = loaders.COLLECTORS[function](**keys)
+    # OpenML specifies the target itself.
+    return inspect_source(source, roles, rules, roles.target if has_target else None)
+
+
+def inspect_source(raw: Source, roles: Roles, rules: ColumnRules, target: str | None) -> TableProfile:
+    """Inspect the cells of a source.
+
+    Parameters
+    ----------
+    raw : Source
+    roles : Roles
+        The roles, whose target is used only if `target` is not None.
+    rules : ColumnRules
+    target : str or None
+        The target. If it is None, there are no associations, and nothing is compared with a target.
+
+    Raises
+    ------
+    UserError
+        A column does not exist, or does not match its declared kind.
+    """
+    names = [str(name) for name in raw.frame.columns]
+    raw, rules = numerals.settle_source(raw, rules)
+    frame = raw.frame.set_axis(names, axis=1).reset_index(drop=True)
+    cells = {name: read_cells(frame[name], rules, raw.declared) for name in names}
+    if target is None:
+        named = name_roles(names, roles, rules, has_target=False)
+        described = loaders.suspect_placeholders(loaders.describe_columns(frame, named, rules, raw)[1], rules)
+        columns = [described[name] for name in names]
+        profiles = tuple(_profile(column, _convert(cells[column.name], column), None) for column in columns)
+        notes = (*raw.notes, *loaders.describe_left_out(columns))
+        found = (*find_row_order(raw.name, columns), *_count_copies(frame))
+        return TableProfile(raw.name, raw.origin, len(frame), None, None, profiles, notes, found)
+    dataset = loaders.make_dataset(raw, replace(roles, drop_missing_target=True), rules)
+    kept = cells[dataset.target].distinct.codes >= 0  # (n,)
+    profiles = tuple(
+        _profile(column, _convert(cells[column.name], column)[kept], dataset) for column in dataset.columns
+    )
+    profile = _make_profile(dataset, profiles, frame.loc[kept.tolist()])
+    if kept.all() or roles.drop_missing_target:
+        return profile
+    missing = loaders.explain_missing_targets(int((~kept).sum()), dataset.target, raw.name)
+    return replace(profile, suspicions=(missing, *profile.suspicions))
+
+
+def inspect_dataset(dataset: Dataset) -> TableProfile:
+    """Inspect the features and the target of a dataset whose source bakeoff does not read, such as a bundled one.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    """
+    profiles = [
+        _profile(column, dataset.X[column.name], dataset)
+        for column in dataset.described_columns
+        if column.name in dataset.X.columns
+    ]
+    frame = dataset.X.assign(**{f"{dataset.target} (target)": dataset.y})
+    return _make_profile(dataset, (*profiles, _profile_target(dataset)), frame)
+
+
+def _make_profile(dataset: Dataset, columns: tuple[ColumnProfile, ...], frame: pd.DataFrame) -> TableProfile:
+    """Return the profile of a dataset; `frame` contains all its columns, which are needed to compare rows."""
+    return TableProfile(
+        name=dataset.name,
+        source=dataset.source,
+        n_rows=len(dataset.y),
+        target=dataset.target,
+        task=dataset.task,
+        columns=columns,
+        notes=dataset.notes,
+        suspicions=(
+            *find_row_order(dataset.name, dataset.columns),
+            *find_suspect_columns(dataset),
+            *_count_copies(frame),
+        ),
+    )
+
+
+def _convert(cells: Cells, column: Column) -> pd.Series:
+    """Return the cells of a column of any role as numbers, dates or categories."""
+    if column.kind == DATE:
+        date_format = column.date_format or kinds.find_date_format(cells)
+        return pd.Series(convert.convert_cells(cells, replace(column, date_format=date_format))).reset_index(drop=True)
+    is_number = column.kind == NUMERIC or (column.kind == IDENTIFIER and cells.reading.is_complete)
+    if is_number:
+        return pd.Series(cells.reading.values)
+    distinct = cells.distinct
+    values = list(column.values) if column.kind == ORDERED else distinct.values
+    plain = replace(column, kind=ORDERED if column.kind == ORDERED else NOMINAL, values=tuple(values))
+    return pd.Series(convert.convert_cells(cells, plain))
+
+
+def _profile(column: Column, cells: pd.Series, dataset: Dataset | None) -> ColumnProfile:
+    histogram = None if column.kind in KINDS_WITHOUT_HISTOGRAM else count_cells(cells)
+    if dataset is None or column.role == TARGET:
+        return ColumnProfile(column, histogram)
+    association = measure_association(cells.reset_index(drop=True), dataset.y)
+    return ColumnProfile(column, histogram, None if np.isnan(association) else association)
+
+
+def _profile_target(dataset: Dataset) -> ColumnProfile:
+    is_number = not dataset.is_classification
+    cells = pd.Series(dataset.y, dtype=np.float64 if is_number else "category")
+    values = () if is_number else tuple(map(str, dataset.classes))
+    kind = NUMERIC if is_number else NOMINAL
+    column = Column(dataset.target, kind, f"target of {dataset.task}", TARGET, 0, cells.nunique(), values)
+    return ColumnProfile(column, count_cells(cells))
+
+
+def _count_copies(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield a message about duplicate rows, if there are any."""
+    n_copies = int(pd.util.hash_pandas_object(frame, index=False).duplicated().sum())
+    if n_copies:
+        yield f"{n_copies} of {len(frame)} rows are equal to an earlier row in every column."

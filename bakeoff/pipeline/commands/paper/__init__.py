@@ -1,0 +1,1 @@
+"""What a paper takes from a comparison, a capsule of a study, and its verification."""

@@ -1,0 +1,71 @@
+"""The requests for a capsule of a study, and for its verification."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bakeoff.pipeline.commands.compare.request import SelectionRequest
+from bakeoff.pipeline.config.requests import TrustRequest
+from bakeoff.pipeline.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperRequest(SelectionRequest, TrustRequest):
+    """A study to write as a capsule.
+
+    Attributes
+    ----------
+    output : Path
+        The capsule, a zip file; by default study.capsule.zip.
+    data : bool
+        Whether the capsule contains the files of the datasets; by default false.
+    decimals : int or None
+        The number of decimals of scores in tables; by default 3, or 1 in percent.
+    percent : bool
+        Whether tables show scores from 0 to 1 in percent; by default false.
+    std : bool
+        Whether tables show standard deviations; by default true.
+    """
+
+    output: Path = Path("study.capsule.zip")
+    data: bool = False
+    decimals: int | None = None
+    percent: bool = False
+    std: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyRequest(TrustRequest):
+    """A capsule to verify.
+
+    Attributes
+    ----------
+    capsule : Path
+        A zip file written by bakeoff paper.
+    data : Path or None
+        The folder with the files of the datasets, if the capsule does not contain them.
+    n : int or None
+        The number of jobs to run, drawn at random; by default all.
+    seed : int or None
+        The seed of the draw; by default a random one, which is printed.
+    tolerance : float
+        The largest absolute difference of a score that counts as verified; by default 0.
+    workers : int
+        The number of processes.
+    """
+
+    capsule: Path = field(metadata={"word": "CAPSULE"})
+    data: Path | None = None
+    n: int | None = None
+    seed: int | None = None
+    tolerance: float = 0.0
+    workers: int = 1
+
+    def __post_init__(self) -> None:
+        if self.n is not None and self.n < 1:
+            raise UserError(f"n={self.n} must be a positive number of jobs.")
+        if self.n is None and self.seed is not None:
+            raise UserError(f"seed={self.seed} has no effect if all jobs run; add n=, the number of jobs to draw.")
+        if self.workers < 1:
+            raise UserError(f"workers={self.workers} must be a positive number of processes.")
+        if not 0 <= self.tolerance < float("inf"):
+            raise UserError(f"tolerance={self.tolerance:g} must be a number of at least 0.")

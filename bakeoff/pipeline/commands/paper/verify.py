@@ -1,0 +1,248 @@
+"""The verification of a capsule: its jobs run again, and every score and table is compared.
+
+The files of the capsule are written into a new folder, with a store, in which a verification that was interrupted
+continues. No other store is used, because the runs of the study would then verify themselves.
+"""
+
+import math
+import secrets
+from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import chdir
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+
+from bakeoff.pipeline.commands.compare.latex_tables import TableStyle, write_tables
+from bakeoff.pipeline.commands.compare.request import SelectionRequest
+from bakeoff.pipeline.commands.compare.scores_table import read_table
+from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
+from bakeoff.pipeline.commands.paper import capsule, scores
+from bakeoff.pipeline.commands.paper.folder import open_folder
+from bakeoff.pipeline.commands.paper.request import VerifyRequest
+from bakeoff.pipeline.config.engine import SHIPPED_FILES
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment.builder import PartCache
+from bakeoff.pipeline.identity.user_modules import UserModuleFinder
+from bakeoff.pipeline.sweep.differences import find_changes
+from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, Job, JobOutcome
+from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep
+from bakeoff.pipeline.sweep.study_file import read_study, read_study_words
+from bakeoff.pipeline.text.wording import count_nouns, quote_text
+from bakeoff.pipeline.tracking import provenance
+from bakeoff.pipeline.tracking.store import open_store
+from bakeoff.pipeline.tracking.stored_runs import read_stored_runs
+
+EXPERIMENT = "verification"
+SEED_BITS = 32
+MAX_ERROR = 0.05
+"""The probability with which a statement on the jobs that were not drawn may be wrong."""
+VERIFIED, DIFFERENT, NOT_CHECKED = range(3)
+"""Exit codes."""
+CHANGED = "different"
+NOT_WRITTEN = "not written"
+
+Announce = Callable[[str], None]
+"""Receives sentences before the first fit."""
+Report = tuple[int, list[str]]
+"""The exit code of a verification, and sentences, of which the last is the verdict."""
+
+
+def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
+    """Run the jobs of a capsule again in a folder of the current one, and compare every score and the tables.
+
+    Parameters
+    ----------
+    request : VerifyRequest
+    announce : callable
+
+    Raises
+    ------
+    UserError
+        The capsule cannot be checked: it was changed, needs trust, or its data are missing.
+    """
+    files, facts = capsule.read_capsule(request.capsule)
+    folder = Path.cwd() / f"{request.capsule.name.partition('.')[0]}.verification"
+    with capsule.reject_damage(request.capsule):
+        comparison = SelectionRequest(sweep=Path(capsule.STUDY).stem, **facts["comparison"])
+        style = TableStyle(**facts["style"])
+        tables_of_study = files[capsule.TABLES].decode()
+        data = _read_table(files, capsule.DATA)
+        digests = {*zip(data["dataset"], data["digest"], strict=True)}
+        stored = scores.settle_types(_read_table(files, capsule.SCORES))
+        study = read_study(files[capsule.STUDY].decode())
+        if {*stored["job"]} != {*range(len(study["jobs"]))}:
+            raise ValueError(f"{capsule.SCORES} has other jobs than {capsule.STUDY}")
+        _require_data_folder(request.data, folder, study)
+    _require_trust(files, request.trust)
+    store = open_folder(folder, capsule.compute_digest(request.capsule.read_bytes()), files)
+    repeated = replace(comparison, tracking__uri=str(store), tracking__experiment=EXPERIMENT)
+    ended, n_jobs = _run_jobs(request, store, study, digests, facts["environment"], announce)
+    compared, sentences = _compare_jobs(stored, ended, repeated)
+    tables = "not written, because not all jobs ran"
+    if len(ended) == n_jobs and REFUSED not in [outcome.kind for outcome in ended]:
+        tables, lines = _compare_tables(tables_of_study, repeated, style)
+        sentences += lines[:1]
+    status, verdict = _judge(compared, ended, tables, n_jobs, request.tolerance)
+    return status, [*sentences, *verdict]
+
+
+def _run_jobs(
+    request: VerifyRequest,
+    store: Path,
+    study: Any,
+    digests: Set[tuple[str, str]],
+    environment: Mapping[str, str],
+    announce: Announce,
+) -> tuple[list[JobOutcome], int]:
+    """Run the drawn jobs of the study beside a store, and return their outcomes and the number of all jobs."""
+    folder = store.parents[1]
+    data_folder = request.data and request.data.resolve()
+    place = f"data={request.data}" if data_folder else "data=FOLDER is needed: the capsule"
+    words = [
+        f"jobs={folder / capsule.STUDY}",
+        "on_invalid=skip",
+        f"workers={request.workers}",
+        f"trust=[{','.join(request.trust)}]",
+        f"tracking.uri={quote_text(str(store))}",
+        f"tracking.experiment={EXPERIMENT}",
+        "tracking.models=false",
+    ]
+    (folder / capsule.CODE_FOLDER).mkdir(exist_ok=True)
+    # Trusted code is found in the current folder, also by workers.
+    with chdir(folder / capsule.CODE_FOLDER):
+        UserModuleFinder(str(folder / capsule.CODE_FOLDER)).install()
+        sweep_words, jobs = read_study_words(words, data_folder, place, study)
+        runnable = [job for job in jobs if job.spec]
+        _require_same_data(runnable, digests)
+        now = provenance.list_tags()
+        for change in find_changes(environment, {tag: now[tag] for tag in capsule.FACTS["environment"]}):
+            announce(f"{change.name} was {change.stored} in the study, and is {change.now} here")
+        drawn = _draw_jobs(runnable, request, announce)
+        composed = jobs if drawn is runnable else drawn
+        report = run_requested_sweep(SweepRequest(tuple(sweep_words), SHIPPED_FILES, composed=composed))
+    names = {job.number for job in drawn}
+    return [outcome for outcome in report.outcomes if outcome.number in names], len(runnable)
+
+
+def _require_trust(files: capsule.Files, trust: Sequence[str]) -> None:
+    """Reject a capsule with code that the command does not trust."""
+    packages = capsule.list_packages(files)
+    if not packages <= {*trust}:
+        raise UserError(
+            f"the capsule has code, which would run with your rights. Read its folder {capsule.CODE_FOLDER}; if you "
+            f"trust it, add trust=[{','.join(sorted(packages))}]."
+        )
+
+
+def _require_data_folder(data: Path | None, folder: Path, study: Any) -> None:
+    """Reject a folder of data that has no effect, does not exist, or belongs to the verification."""
+    if data is None:
+        return
+    if not any("path" in node for node in study["options"]["dataset"].values()):
+        raise UserError(f"data={data} has no effect, because no dataset of the study is a file; leave it out.")
+    if not data.is_dir():
+        raise UserError(f"data={data} is not a folder; give the one with the files of the datasets.")
+    if folder in (data.resolve(), *data.resolve().parents):
+        raise UserError(f"data={data} is in the folder that `verify` writes; move the files elsewhere.")
+
+
+def _read_table(files: capsule.Files, name: str) -> pd.DataFrame:
+    """Return a table of a capsule, within the limits for all tables."""
+    with TemporaryDirectory(prefix="bakeoff-") as folder:
+        file = Path(folder, name)
+        file.write_bytes(files[name])
+        return read_table(file)
+
+
+def _require_same_data(jobs: Sequence[Job], digests: Set[tuple[str, str]]) -> None:
+    """Reject datasets whose rows are not those of the study."""
+    resources = PartCache()
+    for job in jobs:
+        dataset = resources.get_dataset(job.spec)
+        if (dataset.name, dataset.digest()) not in digests:
+            raise UserError(
+                f"the rows of dataset {dataset.name} ({dataset.digest()}) are not those with the digest in "
+                f"{capsule.DATA}; ask the authors for their file, and set data=FOLDER."
+            )
+
+
+def _draw_jobs(jobs: Sequence[Job], request: VerifyRequest, announce: Announce) -> Sequence[Job]:
+    """Return the jobs to run: all, or n of them drawn at random."""
+    if request.n is None or request.n >= len(jobs):
+        return jobs
+    # The authors must not be able to know which jobs are drawn.
+    seed = secrets.randbits(SEED_BITS) if request.seed is None else request.seed
+    announce(f"{request.n} of {len(jobs)} jobs are drawn with seed={seed}")
+    return Random(seed).sample(jobs, request.n)
+
+
+def _compare_jobs(
+    stored: pd.DataFrame, ended: Sequence[JobOutcome], repeated: SelectionRequest
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the scores of the jobs that ran with those of the capsule, and sentences on what differs."""
+    names = {outcome.number: outcome.name for outcome in ended}
+    done = {each.number: str(each.run_id) for each in ended if each.kind in (FINISHED, SKIPPED)}
+    store = open_store(repeated.tracking__uri, EXPERIMENT)  # there is none if no job could be run
+    runs = dict(zip(done, read_stored_runs(store, list(done.values())), strict=True))
+    own = stored[stored["job"].isin(names)]
+    reasons: dict[int, str] = dict(own.loc[own["reason"] != "", ["job", "reason"]].itertuples(index=False))
+    compared = scores.compare_scores(own[own["reason"] == ""], scores.read_scores(store, runs))
+    changed = [each for each in ended if (each.number in done) == (each.number in reasons)]
+    differing = compared[~compared["job"].isin([each.number for each in changed])]
+    sentences = [
+        f"job {each.number} ({each.name}): {reasons.get(each.number, 'scores')} in the capsule, "
+        f"{'scores' if each.number in done else each.reason} here"
+        for each in changed
+    ]
+    n_failed = len(ended) - len({*done, *(each.number for each in changed)})
+    sentences += [f"{count_nouns(n_failed, 'job')} without scores, as in the study"] * (n_failed > 0)
+    return compared, [*scores.list_differences(differing, names), *sentences]
+
+
+def _compare_tables(tables: str, repeated: SelectionRequest, style: TableStyle) -> tuple[str, list[str]]:
+    """Return whether the tables of the repeated jobs are those of the capsule, and each line that differs."""
+    try:
+        now = write_tables(make_comparison(repeated).comparison, style)
+    except UserError as error:
+        return NOT_WRITTEN, [f"{capsule.TABLES} cannot be written: {error}"]
+    # LaTeX reads other characters that end a line, such as a form feed, in another way.
+    pairs = zip_longest(tables.split("\n"), now.split("\n"))
+    lines = [f"{capsule.TABLES}: {old!r} in the capsule, {new!r} here" for old, new in pairs if old != new]
+    return CHANGED if lines else "identical", lines
+
+
+def _judge(compared: pd.DataFrame, ended: Sequence[JobOutcome], tables: str, n_jobs: int, tolerance: float) -> Report:
+    """Return the exit code and the verdict on the jobs that ran.
+
+    Parameters
+    ----------
+    compared : DataFrame
+        The result of `compare_scores`.
+    ended : sequence of JobOutcome
+    tables : str
+        `CHANGED`, `NOT_WRITTEN`, ``identical``, or why they were not compared.
+    n_jobs : int
+        The number of jobs from which those that ran were drawn.
+    tolerance : float
+    """
+    unequal = {*compared.loc[compared["difference"] != 0, "job"]}
+    wrong = {*compared.loc[compared["difference"] > tolerance, "job"]}
+    refused = {outcome.number for outcome in ended if outcome.kind == REFUSED}
+    n = len(ended)
+    proof = []
+    if n < n_jobs and not unequal:
+        most = math.ceil(100 * (1 - MAX_ERROR ** (1 / n)))
+        proof = [f"with {1 - MAX_ERROR:.0%} confidence, at most {most} % of all {n_jobs} jobs differ"]
+    by_kind = {kind: {each.run_id for each in ended if each.kind == kind} for kind in (SKIPPED, FINISHED)}
+    n_earlier = len(by_kind[SKIPPED] - by_kind[FINISHED])  # a job may be equal to another one
+    n_now = sum(each.kind not in (SKIPPED, REFUSED) for each in ended)
+    ran = f"{count_nouns(n_now, 'job')} ran now" + f" and {n_earlier} in an earlier call of yours" * (n_earlier > 0)
+    verdict = f"{n - len(unequal):,} of {n:,} jobs, {scores.count_scores(compared)}; the tables are {tables}; {ran}"
+    if wrong - refused or tables == CHANGED:
+        return DIFFERENT, [*proof, verdict]
+    return NOT_CHECKED if wrong or tables == NOT_WRITTEN else VERIFIED, [*proof, verdict]

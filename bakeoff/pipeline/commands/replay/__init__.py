@@ -1,0 +1,1 @@
+"""A stored run, fitted again: compared bit by bit."""

@@ -1,0 +1,1 @@
+"""Runs and sweeps, their plan, and the figures of a run."""

@@ -1,0 +1,103 @@
+"""Commands without a verb, which run an experiment or, with ``-m``, a sweep, and the verbs ``plan`` and ``rerun``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from bakeoff.pipeline.config.flags import shows_tracebacks
+from bakeoff.pipeline.config.requests import read_request
+from bakeoff.pipeline.config.trust import TRUST_KEY, is_trust_word, read_trust_of_words
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.command_line import find_status, read_experiments, run_described_sweep, run_sweep
+from bakeoff.pipeline.text import wording
+
+FAILED_FLAG = "--failed"
+RERUN_KEYS = ("sweep", "tracking.uri", "tracking.experiment")
+"""Keys that select the jobs to run again; all others are keys of the new sweep."""
+FIRST_REPEAT_WORDS = ("evaluation.repeats=1", "evaluation.first_repeat=0")
+SEAL_KEYS = ("seal", "metrics", "base", "alpha", "rope", "until", "repeats")
+"""With ``seal=``, keys of the comparison; all others are keys of the sweep."""
+
+
+def run_experiments(words: Sequence[str]) -> int:
+    """Run the experiment or the sweep described by a command line, and return the exit code.
+
+    Raises
+    ------
+    UserError
+        The command line is invalid, or none of its jobs can run.
+    """
+    experiments = read_experiments(words)
+    if experiments is None:
+        return 0
+    if experiments.is_sweep:
+        return find_status(run_described_sweep(experiments))
+    from bakeoff.pipeline.sweep.request import RunFailed, RunRequest, run_experiment
+
+    try:
+        run_experiment(RunRequest(experiments.overrides, experiments.source, is_command=True))
+    except RunFailed as failure:
+        if shows_tracebacks():
+            print(failure.trace, file=sys.stderr)
+        wording.print_note(f"failed: {failure}")
+        return 1
+    return 0
+
+
+def plan_sweep(words: Sequence[str]) -> int:
+    """Show the jobs of a sweep, their problems and their expected duration, without running them.
+
+    With seal=NAME, the question is sealed: metrics=, base=, alpha=, rope= and the jobs are stored with a digest.
+
+    Raises
+    ------
+    UserError
+        The command line is invalid, or the jobs cannot be sealed.
+    """
+    if not any(word.startswith("seal=") for word in words):
+        return find_status(run_sweep([*words, "dry_run=true"]))
+    from bakeoff.pipeline.commands.compare.request import CompareRequest
+
+    own = [word for word in words if word.partition("=")[0] in SEAL_KEYS]
+    request = read_request("plan", CompareRequest, own)
+    # With until=sure, the jobs are those of the first repeat.
+    first = FIRST_REPEAT_WORDS if request.is_until_sure else ()
+    report = run_sweep([*(word for word in words if word not in own), *first, "dry_run=true"])
+    if report is None or report.is_refused:
+        return find_status(report)
+    from bakeoff.pipeline.commands.compare.seal import seal_jobs
+
+    digest = seal_jobs(request, report.plan.jobs)
+    print(f"sealed as {request.seal} with SHA-256 {digest}; publish the digest where its date can be checked")
+    return 0
+
+
+def rerun_failed_jobs(words: Sequence[str]) -> int:
+    """Run the jobs of earlier sweeps that failed and have never finished, as listed in the store, as a new sweep.
+
+    Anyone who can write to the store can add a job to it. Trust settings of a job and its words for Hydra are therefore
+    dropped: only packages named by this command are trusted. Jobs stored by other users are shown.
+
+    Raises
+    ------
+    UserError
+        ``--failed`` is missing, or there is no store.
+    """
+    from bakeoff.pipeline.sweep.done_jobs import RerunRequest, find_failed_jobs
+
+    if FAILED_FLAG not in words:
+        raise UserError(
+            "rerun: specify which jobs to run again; usage: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
+        )
+    own = [word for word in words if "=" in word and word.partition("=")[0].lstrip("+") in RERUN_KEYS]
+    failed, notes = find_failed_jobs(read_request("rerun", RerunRequest, [word.lstrip("+") for word in own]))
+    if not failed:
+        print("no failed job remains to be run again")
+        return 0
+    for note in notes:
+        print(wording.show_in_line(f"note: {note}"), file=sys.stderr)
+    packages = read_trust_of_words(words)
+    trust = [f"{TRUST_KEY}=[{','.join(packages)}]"] if packages else []
+    others = [word for word in words if word != FAILED_FLAG and word not in own and not is_trust_word(word)]
+    return find_status(run_sweep([*others, *trust], [(*trust, *job) for job in failed]))

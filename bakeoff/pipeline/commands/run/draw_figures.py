@@ -1,0 +1,117 @@
+"""The figures of a finished run, which is fitted again to draw them."""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bakeoff.pipeline.checks import FigureChoice, choose_figures
+from bakeoff.pipeline.commands.run.request import FiguresRequest
+from bakeoff.pipeline.config.compose_job import SIMPLER_KEY
+from bakeoff.pipeline.config.options import ALL, load_yaml, read_option, settle_figures
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.refit import LoadedRun, load_run, refit_run
+from bakeoff.pipeline.sweep.work import ShowWork
+from bakeoff.pipeline.tables.output_file import FIGURE, replace_file, require_apart_from_store
+from bakeoff.pipeline.tracking import run_content, sqlite_file
+from bakeoff.pipeline.tracking.store import Store, list_store_paths
+from bakeoff.pipeline.tracking.stored_runs import StoredRun
+
+
+@dataclass(frozen=True)
+class DrawnFigures:
+    """The figures drawn for a run.
+
+    Attributes
+    ----------
+    files : tuple of str
+        The paths of the files.
+    left_out : mapping of str to str
+        Figure -> the reason why it cannot show the run.
+    """
+
+    files: tuple[str, ...]
+    left_out: Mapping[str, str]
+
+
+def draw_run(request: FiguresRequest, show_work: ShowWork, announce: Callable[[str], None]) -> DrawnFigures:
+    """Draw figures of a run, and add them to its artifacts or write them to a folder.
+
+    Parameters
+    ----------
+    request : FiguresRequest
+    show_work : callable
+    announce : callable
+        Receives a sentence before the fit, which may take long.
+
+    Raises
+    ------
+    UserError
+        The run or the figure does not exist, a figure cannot show the run, the dataset has changed, or the refitted run
+        has different scores from those stored.
+    """
+    wanted = [_parse_name(name) for name in request.names] or [ALL]
+    # Names are checked first, because reading a run is slow.
+    settle_figures(wanted)
+    if request.output is not None:
+        require_apart_from_store(request.output, list_store_paths(request.tracking__uri))
+    store, run = load_run(request)
+    run_id = run.stored.run_id
+    nodes = settle_figures(wanted, _find_space(run), request.trust)
+    choice = choose_figures(nodes, run.experiment, run.splits, request.trust)
+    if not choice.figures:
+        raise UserError(f"no figure applies to run {run_id}.")
+    n_folds = len(run.splits.folds)
+    folds_text = f"{n_folds} folds" if n_folds > 1 else "one split"
+    announce(f"fitting run {run_id} ({run.stored.name}, {folds_text}) again")
+    with TemporaryDirectory(prefix="bakeoff-") as folder:
+        files = list(_draw_into(Path(folder), run, choice, show_work))
+        _keep_files(files, request.output, store, run.stored)
+    place = request.output or sqlite_file.name_folder(run.stored.address)
+    return DrawnFigures(tuple(f"{place}/{file.name}" for file in files), choice.left_out)
+
+
+def _parse_name(word: str) -> Any:
+    """Return a name, or a mapping of a name to its arguments."""
+    return load_yaml(word, word) if word.startswith("{") else word
+
+
+def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice, show_work: ShowWork) -> Iterator[Path]:
+    """Fit the run again, draw its figures into a folder, and yield the files."""
+    folds, model = refit_run(run, show_work)
+    for figure in choice.figures:
+        figure.save(folder, run.experiment, folds, model)
+    yield from sorted(folder.iterdir())
+
+
+def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run: StoredRun) -> None:
+    """Copy the files to a folder, or add them to the artifacts of the run."""
+    artifacts = run_content.run_folder(store, run.address, run.run_id)
+    try:
+        with artifacts if target is None else nullcontext(target) as folder:
+            folder.mkdir(parents=True, exist_ok=True)
+            # A table belongs to the picture beside it.
+            for path in [target / file.name for file in reversed(files)] if target else ():
+                FIGURE.require_own(path, path.with_suffix(".png"))
+            for file in files:
+                with replace_file(folder / file.name) as temporary:
+                    shutil.copyfile(file, temporary)
+    except OSError as error:
+        reason = error.strerror or error
+        raise UserError(f"{target or 'the artifacts'} cannot be written: {reason}") from error
+
+
+def _find_space(run: LoadedRun) -> Any:
+    """Return the search space of the run's learner: the one in which it was tuned, or the default of its option."""
+    tuned: Any = run.spec["tuning"].get("space")
+    if tuned:
+        return tuned
+    name = run.stored.params.get("learner", "")
+    option: Mapping[str, Any] = read_option("learner", name)
+    # A user-defined learner may have the name of an option but different parameters.
+    if option.get("_target_") != run.spec["learner"].get("_target_"):
+        return None
+    return {key: values for key, values in read_option("space", name).items() if key != SIMPLER_KEY} or None

@@ -1,0 +1,101 @@
+"""Predictions of a stored model for the rows of a file, written to another file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from bakeoff.pipeline.commands.serve.answer import answer_rows
+from bakeoff.pipeline.commands.serve.request import PredictRequest
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.model.further_rows import hiding_groups, read_rows
+from bakeoff.pipeline.model.pyfunc import Model, list_outputs
+from bakeoff.pipeline.stages.dataset.files import list_dataset_files, require_file
+from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
+from bakeoff.pipeline.stages.dataset.table import DROPPED, IDENTIFIER, LEFT_OUT
+from bakeoff.pipeline.tables.output_file import PREDICTIONS, describe_escapes, require_output, write_table
+from bakeoff.pipeline.tracking.loading import load_model
+from bakeoff.pipeline.tracking.store import list_store_paths
+
+
+@dataclass(frozen=True)
+class FilePredictions:
+    """Predictions written to a file.
+
+    Attributes
+    ----------
+    file : Path
+    n_rows : int
+    ids : tuple of str
+        The columns copied next to the predictions.
+    notes : tuple of str
+        Notes on the model, on how the file was read, and on content that did not occur in training.
+    """
+
+    file: Path
+    n_rows: int
+    ids: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def predict_file(request: PredictRequest) -> FilePredictions:
+    """Write the prediction of a model for each row of a file, with probabilities if the model supports them.
+
+    Parameters
+    ----------
+    request : PredictRequest
+
+    Raises
+    ------
+    UserError
+        The model does not exist, the file lacks a column or has cells of another kind, or the output cannot be written.
+    """
+    given = request.output or Path(f"{request.file.stem}.predictions.csv")
+    store_paths = list_store_paths(request.tracking__uri)
+    target = require_output(given, PREDICTIONS, [request.file], store_paths)
+    with hiding_groups():
+        require_file(request.file)
+        model = load_model(request)
+        require_output(given, PREDICTIONS, list_dataset_files(model.record.dataset_config), store_paths)
+        raw = read_rows(request.file, request.layout, model.record)
+        ids = _choose_identifiers(raw.frame, model, request.ids)
+        answer = answer_rows(model, raw.frame, request.layout)
+    table = pd.concat([ids.reset_index(drop=True), answer.predictions], axis=1)
+    said = [
+        model.describe(),
+        *model.notes,
+        *leave_out_guesses(raw.notes),
+        *answer.notes,
+        describe_escapes(table, target),
+    ]
+    # The predictions are written only at the end, so that an error does not change the file of an earlier command.
+    write_table(table, target)
+    shown = tuple(note.replace("dataset.", "") for note in said if note)
+    return FilePredictions(target, len(table), tuple(map(str, ids)), shown)
+
+
+def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] | None) -> pd.DataFrame:
+    """Return the columns to copy, which default to the identifiers omitted in training."""
+    columns = [str(name) for name in frame.columns]
+    names = list(dict.fromkeys(given)) if given is not None else _find_identifiers(columns, model)
+    outputs = list_outputs(model.estimator)
+    for name in names:
+        if name not in columns:
+            raise UserError(f"ids names {name!r}, which is not a column of the file. {did_you_mean(name, columns)}")
+        if name in outputs:
+            raise UserError(
+                f"{name!r} is a column of the predictions, so it cannot be copied from the file; rename it there, "
+                "or choose others with ids=[…]."
+            )
+    return frame.set_axis(columns, axis=1)[names]
+
+
+def _find_identifiers(columns: list[str], model: Model) -> list[str]:
+    """Return the columns omitted in training as identifiers, in the order of the file."""
+    found = {
+        column.name
+        for column in model.record.columns
+        if column.kind == IDENTIFIER and column.role in (LEFT_OUT, DROPPED)
+    }
+    return [name for name in columns if name in found]

@@ -1,0 +1,1 @@
+"""What a store holds: listed, shown and deleted."""

@@ -1,0 +1,146 @@
+"""``bakeoff list``: options with the first comment of their file, their keys, metrics, figures, runs and models."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from bakeoff.pipeline.commands.store.request import CSV, RUNS, STORED, ListRequest
+from bakeoff.pipeline.config.options import (
+    GROUPS,
+    METRIC_LIST,
+    find_option_files,
+    list_own_names,
+    read_listing,
+    read_options,
+)
+from bakeoff.pipeline.config.requests import read_request
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.stages.scoring.names import LOWER_IS_BETTER, SENTENCES
+from bakeoff.pipeline.tables.table import align_lines, make_table
+from bakeoff.pipeline.text.secrets import hide_secrets
+from bakeoff.pipeline.text.wording import format_score
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.tracking.names import RegisteredVersion
+
+
+OWN_MARK = "(own)"
+RUN_COLUMNS = ("run", "name", "status", "started", "metric", "score", "sweep")
+MODEL_COLUMNS = ("model", "version", "alias", "rows", "score of its run", "run")
+RUN_ID_LETTERS = 8
+"""The number of characters shown of a run id, which suffice to find the run."""
+LINE_LETTERS = 110
+INDENT = "  "
+
+
+def list_items(words: Sequence[str]) -> int:
+    """Print options with a sentence each, the keys of an option, or the runs or models of a store.
+
+    Raises
+    ------
+    UserError
+        The group or option does not exist, or a user-defined option has a name that is not allowed.
+    """
+    split = [word.split("=") if word.split("=")[0] in GROUPS else [word] for word in words]
+    request = read_request("list", ListRequest, [name for names in split for name in names])
+    for group, options in request.sections.items():
+        if group in STORED:
+            _print_stored(group, request)
+            continue
+        lines = [line for option in options for line in _iterate_keys(group, option)]
+        print("\n".join(lines or _iterate_group(group, is_only=bool(request.groups))))
+    return 0
+
+
+def _iterate_keys(group: str, option: str) -> Iterator[str]:
+    """Yield the lines of an option's file, and of the files whose keys it includes."""
+    files = find_option_files(group, option)
+    if not files:
+        known = [*read_options(group), *list_own_names(group)]
+        raise UserError(f"{group}={option} is not an option. {did_you_mean(option, known)}")
+    yield f"{group}={option}"
+    for file in files:
+        yield textwrap.indent(file.read_text(encoding="utf-8", errors="replace").rstrip(), INDENT)
+
+
+def _iterate_group(group: str, *, is_only: bool) -> Iterator[str]:
+    options, own = read_listing(group)
+    if group == METRIC_LIST:
+        yield from _iterate_metrics(has_scorers=is_only)
+    else:
+        yield f"{group}="
+    rows = [[f"{INDENT}{name}", sentence] for name, sentence in options.items()]
+    rows += [[f"{INDENT}{name}", f"{OWN_MARK} {sentence}"] for name, sentence in own.items()]
+    yield from align_lines(make_table("", ["", ""], rows))
+
+
+def _iterate_metrics(*, has_scorers: bool) -> Iterator[str]:
+    """Yield the lines of the list: bakeoff's metrics for each task with a sentence, and the names of scikit-learn's."""
+    yield "evaluation.metrics=[...]"
+    for task, sentences in SENTENCES.items():
+        yield f"{INDENT}of {task}:"
+        rows = [[f"{INDENT * 2}{name}", describe_metric(name, sentence)] for name, sentence in sentences.items()]
+        yield from align_lines(make_table(task, ["", ""], rows))
+        if has_scorers:
+            # scikit-learn takes a second to load, and other lists do not need it.
+            from bakeoff.pipeline.stages.scoring.scorers import list_scorer_names
+
+            others = [name for name in list_scorer_names(task) if name not in sentences]
+            yield f"{INDENT}and scikit-learn's scorers, of which neg_NAME is minus NAME:"
+            yield textwrap.indent(textwrap.fill(", ".join(others), LINE_LETTERS), INDENT * 2)
+    if not has_scorers:
+        yield f"{INDENT}and scikit-learn's scorers: `bakeoff list {METRIC_LIST}` shows them"
+    yield f"{INDENT}and user-defined ones, by dotted names: docs/evaluation.md"
+
+
+def describe_metric(name: str, sentence: str) -> str:
+    """Return the sentence of a metric, and whether lower is better."""
+    return f"{sentence} Lower is better." if name in LOWER_IS_BETTER else sentence
+
+
+def _print_stored(group: str, request: ListRequest) -> None:
+    """Print the runs of an experiment, or each version of the registered models, the newest first."""
+    from bakeoff.pipeline.tables.output_file import render_csv
+    from bakeoff.pipeline.tracking.names import list_versions
+    from bakeoff.pipeline.tracking.store import open_store, search_runs
+
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
+    write = repr if request.to == CSV else format_score
+    if group == RUNS:
+        rows = [_describe_run(run, write) for run in search_runs(store)]
+    else:
+        versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))
+        rows = [_describe_version(version) for version in versions]
+    table = make_table(group, RUN_COLUMNS if group == RUNS else MODEL_COLUMNS, rows)
+    if request.to == CSV:
+        print(render_csv(table), end="")
+    elif rows:
+        print("\n".join(align_lines(table)))
+    else:
+        place = f"experiment {request.tracking__experiment} of {hide_secrets(store.uri)}"
+        cure = "run an experiment first" if group == RUNS else "`bakeoff ship RUN as=NAME@ALIAS` registers one"
+        print(f"no {group} in {place}; {cure}")
+
+
+def _describe_run(run: Any, write: Callable[[float], str]) -> tuple[str, ...]:
+    """Return the cells of a run; those not recorded by another program are empty."""
+    from bakeoff.pipeline.tracking.names import find_headline
+
+    data = run.data
+    headline = find_headline(data.params, data.metrics) or ""
+    started = datetime.fromtimestamp(run.info.start_time / 1000).isoformat(" ", "seconds")
+    score = write(data.metrics[headline]) if headline else ""
+    name = run.info.run_name or ""
+    return (run.info.run_id, name, run.info.status, started, headline, score, data.tags.get("sweep", ""))
+
+
+def _describe_version(version: RegisteredVersion) -> tuple[str, ...]:
+    """Return the cells of a version; those not recorded by another program are empty."""
+    tags = version.tags
+    headline = tags.get("headline", "")
+    score = f"{headline} {format_score(float(tags[headline]))}" if headline in tags else ""
+    run = f"{version.run_id[:RUN_ID_LETTERS]} {tags.get('run_name', '')}".strip()
+    return (version.name, str(version.version), ", ".join(version.aliases), tags.get("rows", ""), score, run)

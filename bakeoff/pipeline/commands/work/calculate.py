@@ -1,0 +1,238 @@
+"""The calculation of a learner on a small table: the steps of its definition, and the learner's own answer."""
+
+import inspect
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from bakeoff.learners import REGISTRY
+from bakeoff.learners.definitions.calculations import CALCULATIONS, SINGLE_STEPS, TOLD, Calculation
+from bakeoff.learners.definitions.steps import Regions, Step
+from bakeoff.pipeline.checks import check_experiment
+from bakeoff.pipeline.commands.work.calculation import HandCalculation
+from bakeoff.pipeline.commands.work.preprocessing import list_preprocessing_steps
+from bakeoff.pipeline.commands.work.random_table import draw_tables, is_clear
+from bakeoff.pipeline.commands.work.request import DEFAULT_ROWS, WorkRequest
+from bakeoff.pipeline.commands.work.rows import WorkedRows, choose_rows, make_problem
+from bakeoff.pipeline.config.compose_job import compose_job
+from bakeoff.pipeline.config.options import load_yaml
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
+from bakeoff.pipeline.experiment.experiment import Experiment
+from bakeoff.pipeline.experiment.fitting import make_pipeline
+from bakeoff.pipeline.text.wording import join_words
+
+PLACEHOLDER = "colours"
+MAX_TABLES = 2000
+"""The number of random tables that are tried."""
+USED = ("dataset", "learner", "preprocessing", "pruning", "experiment")
+PLAIN_PARTS = ("balance", "target", "calibration", "threshold", "tuning")
+"""The parts of an experiment that have no calculation by hand."""
+
+
+def calculate(request: WorkRequest) -> HandCalculation:
+    """Calculate a single step, or the predictions of a learner beside its own.
+
+    Parameters
+    ----------
+    request : WorkRequest
+
+    Raises
+    ------
+    UserError
+        The step or learner has no calculation, the table is too large or has missing cells, or a query does not fit.
+    """
+    if request.step is not None:
+        return _calculate_step(request.step, request.words)
+    for key in request.words:
+        if key.lstrip("+~").partition(".")[0] not in (*USED, *PLAIN_PARTS):
+            raise UserError(
+                f"{key}= has no effect on a calculation by hand, which uses {join_words(USED)}; leave it out."
+            )
+    given = dict(request.words)
+    if request.table is not None:
+        # The drawn rows replace those of any dataset.
+        given = {"preprocessing": "none", **given, "dataset": PLACEHOLDER}
+    words = [f"{key}={value}" for key, value in given.items()]
+    trust = [f"trust=[{','.join(request.trust)}]"] if request.trust else []
+    if request.validation is None and "pruning" not in request.words:
+        words.append("pruning=none")
+    composed = compose_job([*words, f"seed={request.seed or 0}", *trust])
+    spec = composed.spec
+    for part in PLAIN_PARTS:
+        if not spec[part]["_target_"].endswith(f".No{part.capitalize()}"):
+            raise UserError(f"{part} has no calculation by hand; leave {part}= out, or set {part}=none.")
+    experiment = build_experiment(spec, PartCache())
+    name, calculation = find_calculation(experiment.learner, composed.invocation.choices["learner"])
+    if request.table is not None:
+        return _calculate_random(experiment, request, name, calculation)
+    check_experiment(experiment)
+    return _calculate_rows(experiment, request, name, calculation)
+
+
+def _calculate_random(
+    experiment: Experiment, request: WorkRequest, name: str, calculation: Calculation
+) -> HandCalculation:
+    """Calculate the first random table whose calculation is clear."""
+    n_rows = int(request.rows or DEFAULT_ROWS)
+    tables = draw_tables(experiment.learner, n_rows, request.seed or 0, is_nominal=calculation.is_nominal)
+    refusal = UserError(
+        f"table={request.table}: none of {MAX_TABLES} tables of {n_rows} rows has a short calculation without ties; "
+        "set another rows= or seed=."
+    )
+    for dataset, query in islice(tables, MAX_TABLES):
+        drawn = replace(experiment, dataset=dataset)
+        try:
+            made = _calculate_rows(drawn, replace(request, table=None, rows=None, query=query), name, calculation)
+        except UserError as error:
+            # A learner may reject a table, for instance one that no plane separates.
+            refusal = error
+            continue
+        if is_clear(made):
+            return made
+    raise refusal
+
+
+def _calculate_rows(
+    experiment: Experiment, request: WorkRequest, name: str, calculation: Calculation
+) -> HandCalculation:
+    """Calculate the predictions of a learner on the rows that a request chooses."""
+    experiment, rows = choose_rows(experiment, request)
+    pipeline, X, warned = _fit(name, experiment, rows)
+    problem = make_problem(experiment, pipeline, X, rows)
+    try:
+        steps = [*list_preprocessing_steps(rows, problem), *calculation.work(pipeline[-1], problem)]
+    except ValueError as error:
+        raise UserError(f"learner={name}: {error}") from None
+    answers = [step for step in steps if step.answer is not None]
+    answer = tuple(np.array([step.answer for step in answers]).tolist())
+    learner_answer = tuple(pipeline.predict(rows.queries).tolist())
+    responses = getattr(pipeline, calculation.response)(rows.queries)  # (m,) or (m, c)
+    difference = measure_difference([step.response for step in answers], responses)
+    steps.append(_conclude(name, calculation.tolerance_of(pipeline[-1]), answer, learner_answer, difference))
+    return HandCalculation(
+        title=f"{name.replace('_', ' ')} on {experiment.dataset.name} by hand",
+        header=describe_parameters(pipeline[-1]),
+        steps=tuple(steps),
+        table=rows.table,
+        queries=rows.queries,
+        validation=rows.validation_table,
+        answer=answer,
+        learner_answer=learner_answer,
+        notes=(*experiment.dataset.remarks, *warned),
+        problem=problem,
+        learner=pipeline[-1],
+    )
+
+
+def find_calculation(learner: Any, option: str) -> tuple[str, Calculation]:
+    """Return the name of a learner, which an option chose, and its calculation.
+
+    Raises
+    ------
+    UserError
+        The learner has none, or has a parameter that its calculation does not follow.
+    """
+    names = [name for name, kind in REGISTRY.items() if type(learner) is kind and name in CALCULATIONS]
+    if not names:
+        raise UserError(f"learner={option} has no calculation by hand. {did_you_mean(option, CALCULATIONS)}")
+    calculation = CALCULATIONS[names[0]]
+    defaults = type(learner)().get_params(deep=False)
+    for key, value in learner.get_params(deep=False).items():
+        is_restricted = key in calculation.restricted
+        is_followed = calculation.followed is None or key in calculation.followed
+        allowed = calculation.restricted.get(key, (defaults[key],))
+        # A list, such as that of the layers of a network, is restricted element by element.
+        values = value if is_restricted and isinstance(value, list | tuple) else [value]
+        if (is_followed and not is_restricted) or all(each in allowed for each in values):
+            continue
+        cure = f"it must be {join_words(map(str, allowed), 'or')}"
+        if option not in REGISTRY:
+            cure = f"choose learner={names[0]} instead of learner={option}, which sets more such parameters"
+        raise UserError(f"learner.{key}={value} has no calculation by hand; {cure}.")
+    return names[0], calculation
+
+
+def describe_parameters(learner: Any) -> tuple[str, ...]:
+    """Return a line with the parameters that a reader needs to repeat the calculation, if there are any."""
+    values = learner.get_params(deep=False)
+    given = [f"{key} = {values[key]}" for key in TOLD if values.get(key) is not None]
+    return (f"Parameters: {', '.join(given)}",) if given else ()
+
+
+def measure_difference(calculated: Sequence[Sequence[float]], learned: Any) -> float:
+    """Return the largest difference between numbers, relative to those above 1."""
+    if not calculated:
+        return 0.0
+    own = np.array(calculated, dtype=float)
+    others = np.asarray(learned, dtype=float).reshape(own.shape)
+    return float((np.abs(own - others) / np.maximum(1, np.abs(others))).max())
+
+
+def _calculate_step(name: str, words: Mapping[str, str]) -> HandCalculation:
+    """Calculate a single step from numbers."""
+    if name not in SINGLE_STEPS:
+        raise UserError(f"step={name}: {did_you_mean(name, SINGLE_STEPS)}")
+    work = SINGLE_STEPS[name]
+    parameters = inspect.signature(work).parameters
+    for key in words:
+        if key not in parameters:
+            raise UserError(f"step={name} has no key {key}. {did_you_mean(key, parameters)}")
+    missing = [key for key, each in parameters.items() if each.default is each.empty and key not in words]
+    if missing:
+        raise UserError(f"step={name} needs {join_words(f'{key}=…' for key in missing)}.")
+    try:
+        values = {key: load_yaml(text, key) for key, text in words.items()}
+        if [] in values.values():
+            raise ValueError("a list is empty")
+        with np.errstate(divide="raise", invalid="raise"):
+            step = work(**values)
+    except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+        given = " ".join(f"{key}={text}" for key, text in words.items())
+        raise UserError(
+            f"step={name} cannot be calculated from {given}: {str(error).rstrip('.')}. Give numbers, and lists that "
+            "have equal lengths and are not empty."
+        ) from None
+    return HandCalculation(f"{name.replace('_', ' ').capitalize()} by hand", (step,))
+
+
+def _fit(name: str, experiment: Experiment, rows: WorkedRows) -> tuple[Pipeline, pd.DataFrame, list[str]]:
+    """Fit preprocessing and learner, and prune the learner; return them, the preprocessed rows, and the warnings."""
+    pipeline = clone(make_pipeline(experiment))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            # A target encoder encodes the rows that it is fitted on in another way than further rows.
+            X = pipeline[:-1].fit_transform(rows.X, rows.y)
+            pipeline[-1].fit(X, rows.y)
+            if experiment.pruning.needs_rows:
+                held = pipeline[:-1].transform(rows.validation_X)
+                experiment.pruning.prune(pipeline[-1], held, rows.validation_y)
+        except ValueError as error:
+            raise UserError(f"learner={name}: {error}") from None
+    return pipeline, X, list(dict.fromkeys(str(each.message) for each in caught))
+
+
+def _conclude(
+    name: str, tolerance: float, answer: Sequence[Any], learner_answer: Sequence[Any], difference: float
+) -> Step:
+    """Return the last step: the learner's own answer, and whether it is the same."""
+    # Predicted numbers are among those whose difference is measured.
+    pairs = zip(answer, learner_answer, strict=True)
+    is_same = difference <= tolerance and all(isinstance(a, float) or a == b for a, b in pairs)
+    shown = join_words(map(str, learner_answer))
+    largest = f"the largest difference of its numbers is {difference:.1e}, where {tolerance:g} is allowed"
+    verdict = "the same" if is_same else "NOT the same: a tie was resolved otherwise, or the learner stopped earlier"
+    return Step(
+        f"The learner {name}, fitted on the same rows, gives its own answer.",
+        chosen=f"{shown}; {verdict} ({largest})",
+        values={"difference": difference},
+        drawing=Regions(),
+    )

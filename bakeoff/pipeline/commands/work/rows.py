@@ -1,0 +1,185 @@
+"""The rows of a calculation: those of a dataset that are chosen, the rows to predict, and rows for pruning."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.pipeline import Pipeline
+
+from bakeoff.learners.definitions.steps import Problem
+from bakeoff.pipeline.commands.work.numbers import write_ranges
+from bakeoff.pipeline.commands.work.request import MAX_ROWS, WorkRequest
+from bakeoff.pipeline.config.options import load_yaml
+from bakeoff.pipeline.errors import UserError, did_you_mean, is_whole
+from bakeoff.pipeline.experiment.experiment import Experiment
+from bakeoff.pipeline.stages.dataset import Dataset, convert, files
+from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout
+from bakeoff.pipeline.stages.dataset.table import select_features
+from bakeoff.pipeline.text.wording import expand_home, join_words
+
+MAX_COLUMNS = 12
+
+
+@dataclass(frozen=True)
+class WorkedRows:
+    """The rows of a calculation, as in the source; the index of a table has the numbers of its rows.
+
+    Attributes
+    ----------
+    target : str
+    X : DataFrame of shape (n, d)
+    y : ndarray of shape (n,)
+    queries : DataFrame of shape (m, d)
+    validation_X : DataFrame of shape (v, d)
+    validation_y : ndarray of shape (v,)
+    """
+
+    target: str
+    X: pd.DataFrame
+    y: np.ndarray
+    queries: pd.DataFrame
+    validation_X: pd.DataFrame
+    validation_y: np.ndarray
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The training rows with the target: shape (n, d + 1)."""
+        return self.X.assign(**{self.target: self.y})
+
+    @property
+    def validation_table(self) -> pd.DataFrame:
+        """The validation rows with the target: shape (v, d + 1)."""
+        return self.validation_X.assign(**{self.target: self.validation_y})
+
+
+def choose_rows(experiment: Experiment, request: WorkRequest) -> tuple[Experiment, WorkedRows]:
+    """Return the experiment on the chosen columns, and its rows.
+
+    Raises
+    ------
+    UserError
+        There are too many rows or columns, a row or column does not exist, or a query does not fit the columns.
+    """
+    dataset = _choose_columns(experiment.dataset, request.columns)
+    if dataset.weights is not None:
+        raise UserError("weights of rows have no calculation by hand; leave dataset.weights= out.")
+    n_rows, n_columns = dataset.X.shape
+    rows = _read_numbers("rows", request.rows, list(range(1, n_rows + 1)))
+    if len(rows) > MAX_ROWS:
+        raise UserError(f"{len(rows)} rows are too many to calculate by hand; choose at most {MAX_ROWS} with rows=14.")
+    if n_columns > MAX_COLUMNS:
+        raise UserError(
+            f"{n_columns} columns are too many to calculate by hand; choose at most {MAX_COLUMNS} with "
+            f"columns=[{','.join(map(str, dataset.X.columns[:2]))}]."
+        )
+    X = dataset.X.set_axis(pd.RangeIndex(1, n_rows + 1, name="row")).loc[rows]
+    y = dataset.y[X.index - 1]
+    held = np.zeros(len(rows), dtype=bool)
+    if experiment.pruning.needs_rows:
+        if request.validation is None:
+            raise UserError("pruning needs validation rows; name them, as in validation=[11,12,14].")
+        held = X.index.isin(_read_numbers("validation", request.validation, rows))
+    elif request.validation is not None:
+        raise UserError("validation= is used by pruning alone; add pruning=bottom_up or pruning=best_first.")
+    queries = _read_queries(request.query, X[~held], dataset)
+    queries = queries.set_axis(pd.RangeIndex(1, len(queries) + 1, name="query"))
+    _require_cells(X)
+    _require_cells(queries)
+    chosen = WorkedRows(
+        target=dataset.target,
+        X=X[~held],
+        y=y[~held],
+        queries=queries,
+        validation_X=X[held],
+        validation_y=y[held],
+    )
+    return replace(experiment, dataset=dataset), chosen
+
+
+def make_problem(experiment: Experiment, pipeline: Pipeline, X: pd.DataFrame, rows: WorkedRows) -> Problem:
+    """Return the rows as the learner receives them, of which X (n, d) are preprocessed for training."""
+    queries = pipeline[:-1].transform(rows.queries)
+    # Transformers reject a table without rows.
+    held = pipeline[:-1].transform(rows.validation_X) if len(rows.validation_X) else X.iloc[:0]
+    nominal = [j for j, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
+    kind: Any = object if nominal else float
+    return Problem(
+        X=X.to_numpy(kind),
+        y=rows.y,
+        queries=queries.to_numpy(kind),
+        features=tuple(map(str, X.columns)),
+        target=rows.target,
+        nominal=nominal,
+        validation_X=held.to_numpy(kind),
+        validation_y=rows.validation_y,
+        pruning=experiment.pruning.method,
+        classes=getattr(pipeline[-1], "classes_", None),
+        numbers=rows.X.index.tolist(),
+    )
+
+
+def _choose_columns(dataset: Dataset, columns: Sequence[str] | None) -> Dataset:
+    if columns is None:
+        return dataset
+    known = list(map(str, dataset.X.columns))
+    for name in columns:
+        if name not in known:
+            raise UserError(f"columns contains {name!r}. {did_you_mean(name, known)}")
+    return replace(dataset, X=dataset.X[list(columns)])
+
+
+def _read_numbers(key: str, text: str | None, known: list[int]) -> list[int]:
+    """Return the numbers of rows, given as a list or as how many of the first of the known rows."""
+    if text is None:
+        return known
+    given = load_yaml(text, key)
+    numbers = known[:given] if is_whole(given, 1) and given <= len(known) else given
+    is_list = isinstance(numbers, list) and len(numbers) > 0 and all(is_whole(each, 1) for each in numbers)
+    if not is_list or len(set(numbers)) < len(numbers) or not set(numbers) <= set(known):
+        raise UserError(
+            f"{key}={text} must be a number of rows, as 14, or different rows, as [1,4,7]; there are rows "
+            f"{write_ranges(known)}."
+        )
+    return numbers
+
+
+def _require_cells(X: pd.DataFrame) -> None:
+    """Reject missing cells, for which the lectures have no rule."""
+    for name in X.columns:
+        missing = X.index[X[name].isna()]
+        if len(missing):
+            raise UserError(
+                f"{X.index.name} {missing[0]} has no {name}, and a calculation by hand has no rule for missing cells; "
+                "choose other rows with rows=, or other columns with columns=."
+            )
+
+
+def _read_queries(text: str | None, X: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
+    """Return the rows to predict: by default the first training row."""
+    if text is None:
+        return X.iloc[:1]
+    names = list(map(str, X.columns))
+    if text.lstrip().startswith(("{", "[")):
+        given = load_yaml(text, "query")
+        cells = given if isinstance(given, list) else [given]
+        if not all(isinstance(row, Mapping) for row in cells):
+            raise UserError(f"query={text} must be a row, as {{{names[0]}: VALUE}}, a list of rows, or a file.")
+        frame = pd.DataFrame([{str(key): str(cell) for key, cell in row.items()} for row in cells])
+        for name in frame.columns.difference([*names, dataset.target]):
+            raise UserError(f"query contains {name!r}. {did_you_mean(name, names)}")
+    else:
+        frame = files.read_file(expand_home(text), FileLayout()).frame
+    found = list(map(str, frame.columns))
+    if set(names) - set(found):
+        lacking = join_words(name for name in names if name not in found)
+        raise UserError(f"query has no {lacking}; it needs {join_words(names)}.")
+    columns = select_features(dataset.described_columns, names)
+    queries = convert.convert_like(frame.set_axis(found, axis=1), columns, ColumnRules()).frame
+    for name in names:
+        unseen = set(queries[name].dropna()) - set(X[name]) if X[name].dtype == "category" else set()
+        if unseen:
+            values = join_words(sorted(map(str, set(X[name]))))
+            raise UserError(f"query: {name}={min(map(str, unseen))} does not occur in the training rows ({values}).")
+    return queries

@@ -1,1 +1,0 @@
-"""Comparison of runs: which learner is better, and how certain that is."""
