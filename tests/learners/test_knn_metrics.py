@@ -89,6 +89,7 @@ def test_mahalanobis_refuses_columns_that_depend_on_each_other(X: Any) -> None:
         KNeighborsClassifier(1, metric="mahalanobis").fit(X, range(len(X)))
 
 
+@pytest.mark.filterwarnings("ignore:Parameter p is found:SyntaxWarning")
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
@@ -96,11 +97,9 @@ def test_mahalanobis_refuses_columns_that_depend_on_each_other(X: Any) -> None:
         ({"metric": "mahalanobis", "metric_params": {"V": np.eye(2), "VI": np.eye(2)}}, "either V or VI"),
         ({"metric": "l1", "metric_params": {"w": [1, 2]}}, "accepts none"),
         ({"metric_params": {"w": [1, 2]}, "feature_weights": [1, 2]}, "give only one of them"),
-        ({"metric": "cosine", "feature_weights": [1, 2]}, "feature_weights has no meaning"),
-        ({"metric": "seuclidean", "metric_params": {"V": [1, 0]}}, "variance of each of 2 columns"),
-        ({"metric": "precomputed"}, "Input is a 6x2 matrix"),
-        ({"p": 0.5, "algorithm": "ball_tree"}, "does not support 0 < p < 1"),
-        ({"metric": "cosine", "algorithm": "ball_tree"}, "triangle inequality"),
+        ({"p": 0.5}, "'p' parameter .* must be a float in the range"),
+        ({"metric_params": {"p": 0.5}}, "must be at least 1"),
+        ({"metric": "nan_euclidean", "algorithm": "ball_tree"}, "triangle inequality"),
         ({"metric": "mahalanobis", "feature_weights": [1, 2]}, "feature_weights has no meaning"),
         ({"feature_weights": [1, 2, 3]}, "feature_weights has shape"),
         ({"feature_weights": [1, -2]}, "feature_weights must be finite and non-negative"),
@@ -235,14 +234,13 @@ def test_columns_of_very_different_scale_still_count() -> None:
     np.testing.assert_array_equal(measure_distances(X, [[1e200, 2.5]], "l2"), [[2.5, 1.5, 0.5]])
 
 
-@pytest.mark.parametrize("metric", ["mahalanobis", "seuclidean"])
 @pytest.mark.parametrize("constant", [0.1, 0.3, 1 / 3, 1e9 + 0.1])
-def test_a_constant_column_has_no_variance_though_its_mean_is_rounded(metric: str, constant: float) -> None:
+def test_a_constant_column_has_no_variance_though_its_mean_is_rounded(constant: float) -> None:
     rng = np.random.default_rng(0)
     for n in (7, 10, 33):
         X = np.column_stack([rng.normal(size=n), np.full(n, constant)])
         with pytest.raises(ValueError, match="constant"):
-            measure_distances(X, X, metric)
+            measure_distances(X, X, "mahalanobis")
 
 
 @pytest.mark.parametrize("offset", [1e3, 1e6, 1e9])

@@ -18,7 +18,7 @@ from bakeoff.learners.definitions.k_nearest_neighbors import nearest
 from bakeoff.learners.knn import metrics
 from bakeoff.learners.knn.brute_force import BruteForce, Float32Prefilter
 from bakeoff.learners.knn.fit_metric import fit_metric
-from bakeoff.learners.knn.kd_tree import KDTree, SciPyKDTree
+from bakeoff.learners.knn.kd_tree import KDTree
 from bakeoff.learners.knn.metrics import MinkowskiMetric
 from bakeoff.learners.knn.neighbor_searcher import SimpleMatchingSearch, choose_brute_force
 from bakeoff.learners.knn.ranking import select_candidates
@@ -63,7 +63,7 @@ def test_every_search_finds_what_the_definition_says(
 
     T, Q, metric = rows(n), rows(7), build_p_norm(p, e)
     expected = rank_by_definition(Q, T, p, k)
-    for search in (BruteForce(metric, T), KDTree(metric, T, 5), SciPyKDTree(metric, T, 5)):
+    for search in (BruteForce(metric, T), KDTree(metric, T, 5)):
         found, distance = search.find_nearest(Q, k, whole_ties=whole_ties)
         for i, (row, near) in enumerate(expected):
             size = row.size if whole_ties else k

@@ -192,7 +192,7 @@ def test_a_given_order_of_the_classes_breaks_ties() -> None:
     ("learner", "words"),
     [
         (KNeighborsClassifier(2, categorical_features=[0]), "metric=hamming"),
-        (KNeighborsClassifier(2, metric="cosine"), "metric=cosine"),
+        (KNeighborsClassifier(2, metric="gower"), "metric=gower"),
         (KNeighborsClassifier(2, metric_params={"p": 3}), "metric_params"),
         (KNeighborsClassifier(2, weights="gaussian", bandwidth=1e-3), "bandwidth"),
     ],

@@ -25,7 +25,6 @@ from bakeoff.learners.knn.metrics import (
     name_metric,
 )
 from bakeoff.learners.knn.neighbor_searcher import MIN_BRUTE_FORCE_COLUMNS, NeighborSearcher, choose_algorithm
-from bakeoff.learners.knn.pairwise_metric import PrecomputedMetric
 from bakeoff.learners.knn.ranking import (
     TIE_PRECISION,
     choose_ties,
@@ -49,7 +48,7 @@ class KNeighborsBase(NeighborSearcher):
         "algorithm": [StrOptions({"auto", "ball_tree", "brute", "kd_tree"})],
         "leaf_size": [Interval(Integral, 1, None, closed="left")],
         "metric": [StrOptions(METRICS), callable],
-        "p": [Interval(Real, 0, None, closed="right")],
+        "p": [Interval(Real, 1, None, closed="both")],
         "metric_params": [dict, None],
         "feature_weights": ["array-like", None],
         "ties": [StrOptions({"auto", "first", "all", "random"})],
@@ -118,7 +117,7 @@ class KNeighborsBase(NeighborSearcher):
         """
         self.n_samples_fit_ = X.shape[0]
         self.effective_metric_ = name_metric(self.metric, self.p)
-        warn_of_power(self.metric, self.p, self.metric_params, self.algorithm)
+        warn_of_power(self.metric, self.metric_params)
         keeps_cells = self._can_keep_cells(X)
         if not keeps_cells:
             self._check_cells(X)
@@ -167,29 +166,12 @@ class KNeighborsBase(NeighborSearcher):
         nominal = np.array([values is not None for values in self.categories_])  # (d,)
         # A Euclidean metric in which the cells are the coordinates is the same for all rows and for the first ones.
         columns = X[:SAMPLE_ROWS].T if keeps_cells else copy_transposed(X)  # (d, n)
-        if self.metric == "precomputed":
-            self._fitted_metric = self._take_given_distances(X.shape[1])
-        else:
-            self._fitted_metric = fit_metric(
-                columns, nominal, self.metric, self.p, self.metric_params, self.feature_weights
-            )
+        self._fitted_metric = fit_metric(
+            columns, nominal, self.metric, self.p, self.metric_params, self.feature_weights
+        )
         T = X.T if keeps_cells else self._fitted_metric.compute_coordinates(columns)  # (e, n)
         self._search = choose_algorithm(self._fitted_metric, T, self.algorithm, self.leaf_size, self.metric)
         self._fit_method = "brute" if isinstance(self._search, BruteForce) else "kd_tree"  # scikit-learn's name
-
-    def _take_given_distances(self, d: int) -> PrecomputedMetric:
-        """Return the metric of a table whose d columns are the distances to the rows given to ``fit``."""
-        if d != self._n_rows_given:
-            raise ValueError(
-                f"Precomputed matrix must be square. Input is a {self._n_rows_given}x{d} matrix: give the distances "
-                "between all training rows."
-            )
-        if self.feature_weights is not None or self.metric_params or self._any_nominal:
-            raise ValueError(
-                "metric='precomputed' takes distances and does not support feature_weights, metric_params or "
-                "nominal columns."
-            )
-        return PrecomputedMetric(self._row_positions)
 
     def _iterate_votes(self, X: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Search for the neighbours of checked queries X (m, d), block by block.
@@ -253,6 +235,4 @@ class KNeighborsBase(NeighborSearcher):
         return self.missing == "ignore" and takes_missing
 
     def __sklearn_tags__(self) -> Tags:
-        tags = with_input_tags(super().__sklearn_tags__(), allow_nan=self._accepts_missing(), categorical=True)
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
+        return with_input_tags(super().__sklearn_tags__(), allow_nan=self._accepts_missing(), categorical=True)

@@ -39,27 +39,23 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
     bandwidth : float
         h of ``weights="gaussian"``, in the unit of the distances.
     algorithm : {"auto", "ball_tree", "brute", "kd_tree"}
-        All algorithms find the same neighbours. ``"kd_tree"`` is bakeoff's own implementation and requires complete
-        numeric columns; ``"auto"`` uses SciPy's kd-tree in few dimensions and brute force otherwise. ``"ball_tree"``
-        builds no ball tree: it is SciPy's kd-tree for p-norms of complete numeric columns, and brute force for other
-        metrics; those without the triangle inequality are refused.
+        All algorithms find the same neighbours. ``"kd_tree"`` is SciPy's and requires complete numeric columns;
+        ``"auto"`` uses it in few dimensions and brute force otherwise. ``"ball_tree"`` builds no ball tree: it is the
+        kd-tree for p-norms of complete numeric columns, and brute force for other metrics; those without the triangle
+        inequality are refused.
     leaf_size : int
         The maximum number of rows in a leaf of a tree.
     metric : str or callable
         "minkowski" or "p", "euclidean" or "l2", "manhattan", "l1" or "cityblock", "chebyshev", "linf" or "infinity",
         "mahalanobis", "hamming", "gower": see `bakeoff.learners.knn.metrics`. "nan_euclidean" is "euclidean",
-        since a column with a missing cell is left out of every p-norm. "cosine", "correlation", "canberra",
-        "braycurtis", "haversine", "seuclidean", "sqeuclidean", and "jaccard", "dice", "rogerstanimoto", "russellrao",
-        "sokalsneath" and "yule", which treat cells as zero or nonzero: see `bakeoff.learners.knn.metrics`. With
-        "precomputed", X holds the distances between rows: (n, n) in ``fit``, (m, n) in ``predict``. A callable receives
-        two rows, with nominal cells as codes, and returns their distance.
+        since a column with a missing cell is left out of every p-norm. A callable receives two rows, with nominal cells
+        as codes, and returns their distance. `sklearn_knn` has further metrics.
     p : float
-        The power of ``metric="minkowski"``, above 0; ``inf`` is the largest difference. Below 1 it is not a metric:
-        ``fit`` warns, and trees cannot be used.
+        The power of ``metric="minkowski"``, at least 1; ``inf`` is the largest difference.
     metric_params : dict or None
         ``V`` (the covariance) or ``VI`` (its inverse) of ``metric="mahalanobis"``, which is estimated from the training
-        rows, with divisor n - 1, if neither is given; likewise ``V`` (the variances) of "seuclidean"; ``w`` (the same
-        as ``feature_weights``) and ``p`` of "minkowski"; or keyword arguments of a callable metric.
+        rows, with divisor n - 1, if neither is given; ``w`` (the same as ``feature_weights``) and ``p`` of
+        "minkowski"; or keyword arguments of a callable metric.
     feature_weights : array-like of shape (d,) or None
         w_j, which multiplies the term of column j in the distance; 0 excludes the column. For p-norms, "hamming" and
         "gower".

@@ -14,14 +14,13 @@ import numpy as np
 
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
 from bakeoff.learners.knn.metrics import (
-    PAIRWISE_METRICS,
     POWER_BY_METRIC,
     Metric,
     MinkowskiMetric,
     choose_unit,
     compute_half_ranges,
 )
-from bakeoff.learners.knn.pairwise_metric import CallableMetric, PairwiseMetric, fit_mahalanobis
+from bakeoff.learners.knn.pairwise_metric import CallableMetric, fit_mahalanobis
 
 MIN_HALF_RANGE = 1e-300
 """A column with a smaller range counts as constant, since the inverse of its range may not be a float."""
@@ -31,13 +30,11 @@ MIN_RELATIVE_HALF_RANGE = RELATIVE_CELL_ROUNDING
 
 PARAMETERS_BY_METRIC = {
     "mahalanobis": frozenset({"V", "VI"}),
-    "seuclidean": frozenset({"V"}),
     "minkowski": frozenset({"p", "w"}),
     "p": frozenset({"p", "w"}),
 }
 TAKES_BY_METRIC = {
     "mahalanobis": "either V or VI",
-    "seuclidean": "V, the variance of each column",
     "minkowski": "w, the weights of the columns, and p",
     "p": "w, the weights of the columns, and p",
 }
@@ -62,7 +59,7 @@ def fit_metric(
     p : float
         The power of ``metric="minkowski"``.
     metric_params : dict or None
-        V or VI of Mahalanobis, V of seuclidean, w or p of Minkowski, or keyword arguments of a callable.
+        V or VI of Mahalanobis, w or p of Minkowski, or keyword arguments of a callable.
     feature_weights : array-like of shape (d,) or None
 
     Raises
@@ -72,16 +69,16 @@ def fit_metric(
     """
     given = dict(metric_params or {})
     _check_metric_params(metric, given)
-    if callable(metric) or metric == "mahalanobis" or metric in PAIRWISE_METRICS:
+    if callable(metric) or metric == "mahalanobis":
         if feature_weights is not None:
             raise ValueError(f"feature_weights has no meaning for metric={metric!r}; scale the columns, or pass None.")
         if callable(metric):
             return CallableMetric(metric, given)
-        if metric == "mahalanobis":
-            return fit_mahalanobis(C, nominal, given)
-        return _fit_pairwise(metric, C, nominal, given)
+        return fit_mahalanobis(C, nominal, given)
 
     p = given.get("p", p)
+    if p < 1:
+        raise ValueError(f"metric_params={{'p': {p}}} must be at least 1: below 1, a p-norm is not a metric.")
     feature_weights = _choose_weights(feature_weights, given)
     # A column of weight 0 is excluded: its cells are not even compared.
     weight = _check_feature_weights(feature_weights, C.shape[0])  # (d,)
@@ -98,20 +95,11 @@ def fit_metric(
     return _fit_p_norm(power, C, columns, nominal, weight)
 
 
-def warn_of_power(metric: Any, p: float, metric_params: dict[str, Any] | None, algorithm: str) -> None:
-    """Warn if a power is given twice, or is below 1, where a p-norm is not a metric."""
-    if metric not in ("minkowski", "p"):
-        return
-    given = metric_params or {}
-    if "p" in given:
+def warn_of_power(metric: Any, metric_params: dict[str, Any] | None) -> None:
+    """Warn if a power is given twice."""
+    if metric in ("minkowski", "p") and "p" in (metric_params or {}):
         message = "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored."
         warnings.warn(message, SyntaxWarning, stacklevel=4)
-    if given.get("p", p) < 1 and algorithm in ("auto", "brute"):
-        warnings.warn(
-            "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution with "
-            "`algorithm='brute'`.",
-            stacklevel=4,
-        )
 
 
 def _check_metric_params(metric: Any, given: dict[str, Any]) -> None:
@@ -133,39 +121,11 @@ def _choose_weights(feature_weights: Any, given: dict[str, Any]) -> Any:
     return given["w"]
 
 
-def _fit_pairwise(metric: str, C: np.ndarray, nominal: np.ndarray, given: dict[str, Any]) -> PairwiseMetric:
-    """Return a metric on whole rows; seuclidean uses the variances of the training rows."""
-    if nominal.any():
-        raise ValueError(f"metric={metric!r} supports numbers only, but X has nominal columns; use metric='gower'.")
-    if metric == "seuclidean":
-        V = given.get("V", _estimate_variances(C))
-        given = {"V": _check_variances(V, C.shape[0])}
-    return PairwiseMetric(metric, given)
-
-
-def _estimate_variances(C: np.ndarray) -> np.ndarray:
-    """Return the variance of each column of C (d, n), with divisor n - 1: shape (d,), 0 for a constant column."""
-    if C.shape[1] < 2:
-        return np.zeros(C.shape[0])
-    return np.where(_find_varying(C), np.var(C, axis=1, ddof=1), 0.0)
-
-
 def _find_varying(C: np.ndarray) -> np.ndarray:
     """Return whether each column of C (e, n) varies by more than the rounding of its cells: shape (e,)."""
     half = compute_half_ranges(C)
     size = np.fmax.reduce(np.abs(C), axis=1)  # (e,), NaN for a column without values
     return half > np.maximum(MIN_HALF_RANGE, MIN_RELATIVE_HALF_RANGE * np.nan_to_num(size, nan=0.0))
-
-
-def _check_variances(V: Any, d: int) -> np.ndarray:
-    V = np.asarray(V, dtype=np.float64)
-    valid = V.shape == (d,) and bool((np.isfinite(V) & (V > 0)).all())
-    if not valid:
-        raise ValueError(
-            f"metric='seuclidean' divides by the variance of each of {d} columns, which must be positive; drop "
-            "constant columns, or give metric_params={'V': …}."
-        )
-    return V
 
 
 def _check_feature_weights(feature_weights: Any, d: int) -> np.ndarray:

@@ -86,30 +86,11 @@ POWER_BY_METRIC = {
 METRIC_BY_POWER = {1.0: "manhattan", 2.0: "euclidean", np.inf: "chebyshev"}
 """One name for each of them."""
 
-BOOLEAN_METRICS = frozenset(
-    {"dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule"},
-)
-"""Metrics that depend only on whether each cell is zero."""
-
-PAIRWISE_METRICS = BOOLEAN_METRICS | {
-    "braycurtis",
-    "canberra",
-    "correlation",
-    "cosine",
-    "haversine",
-    "seuclidean",
-    "sqeuclidean",
-}
-"""Metrics that compare numeric rows as a whole: see `bakeoff.learners.knn.metrics`."""
-
 METRICS_OF_COLUMNS = {*POWER_BY_METRIC, "minkowski", "p", "hamming", "gower"}
 """Metrics that are sums over columns, so that a column with a missing cell can be left out."""
 
-METRICS = {*METRICS_OF_COLUMNS, *PAIRWISE_METRICS, "mahalanobis", "precomputed"}
+METRICS = {*METRICS_OF_COLUMNS, "mahalanobis"}
 """All values of ``metric`` that are names."""
-
-NON_METRICS = frozenset({"correlation", "cosine", "nan_euclidean", "precomputed", "sqeuclidean", "yule"})
-"""Names for which the triangle inequality does not hold, or cannot be relied on, so that no tree can use them."""
 
 
 def name_metric(metric: str | Callable[..., float], p: float) -> str | Callable[..., float]:

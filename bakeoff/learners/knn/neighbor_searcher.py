@@ -25,8 +25,8 @@ from sklearn.utils.validation import check_is_fitted
 from bakeoff.learners.base.estimator import Learner
 from bakeoff.learners.base.input_checks import as_small_integers
 from bakeoff.learners.knn.brute_force import BruteForce
-from bakeoff.learners.knn.kd_tree import KDTree, SciPyKDTree
-from bakeoff.learners.knn.metrics import NON_METRICS, Metric, MinkowskiMetric, copy_transposed
+from bakeoff.learners.knn.kd_tree import KDTree
+from bakeoff.learners.knn.metrics import Metric, MinkowskiMetric, copy_transposed
 from bakeoff.learners.knn.ranking import Search, describe_too_few_rows
 
 
@@ -165,8 +165,11 @@ class NeighborSearcher(Learner):
         return rows[as_given], distance[as_given]
 
 
+TREES = ("ball_tree", "kd_tree")
+"""Values of ``algorithm`` for which a tree is searched."""
+
 MIN_TREE_ROWS_BY_COLUMNS = (0, 500, 500, 500, 2000, 3000, 10000, 100000, 2**62)
-"""The number of rows from which SciPy's tree is faster than brute force, by the number of columns (measured)."""
+"""The number of rows from which a tree is faster than brute force, by the number of columns (measured)."""
 
 MIN_BRUTE_FORCE_COLUMNS = len(MIN_TREE_ROWS_BY_COLUMNS) - 1
 """With this number of columns or more, brute force is faster for any number of rows."""
@@ -192,7 +195,7 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
     """
     brute_force = choose_brute_force(metric, T)
     _check_tree(metric, algorithm, metric_name, missing=brute_force.missing)
-    has_boxes = isinstance(metric, MinkowskiMetric) and metric.p >= 1 and not metric.nominal.any()
+    has_boxes = isinstance(metric, MinkowskiMetric) and not metric.nominal.any()
     if not isinstance(metric, MinkowskiMetric) or not has_boxes or brute_force.missing:
         if algorithm == "kd_tree":
             raise ValueError(
@@ -200,25 +203,18 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
                 "not meet this requirement; use algorithm='brute'."
             )
         return brute_force
-    if algorithm == "kd_tree":
-        return KDTree(metric, T, leaf_size)
     e, n = T.shape
     min_tree_rows = MIN_TREE_ROWS_BY_COLUMNS[min(e, MIN_BRUTE_FORCE_COLUMNS)]
-    if algorithm == "ball_tree" or (algorithm == "auto" and n >= min_tree_rows):
-        return SciPyKDTree(metric, T, leaf_size)
+    if algorithm in TREES or (algorithm == "auto" and n >= min_tree_rows):
+        return KDTree(metric, T, leaf_size)
     return brute_force
 
 
 def _check_tree(metric: Metric, algorithm: str, metric_name: Any, *, missing: bool) -> None:
     """Reject a tree for distances that violate the triangle inequality, on which every tree relies."""
-    if algorithm not in ("ball_tree", "kd_tree"):
+    if algorithm not in TREES:
         return
-    if isinstance(metric, MinkowskiMetric) and metric.p < 1:
-        raise ValueError(
-            f'algorithm="{algorithm}" does not support 0 < p < 1 for the Minkowski metric. To resolve this problem '
-            'either set p >= 1 or algorithm="brute".'
-        )
-    is_unfit = isinstance(metric_name, str) and metric_name in NON_METRICS
+    is_unfit = isinstance(metric_name, str) and metric_name == "nan_euclidean"
     if is_unfit or (missing and algorithm == "ball_tree"):
         raise ValueError(
             f"algorithm={algorithm!r} supports only columns without missing values and metrics that satisfy the "

@@ -1,11 +1,4 @@
-"""Metrics that compare two numeric rows as a whole, and distances given as a matrix or by a function.
-
-    cosine 1 - x·z / ‖x‖‖z‖,    canberra Σ |x_j - z_j| / (|x_j| + |z_j|),    jaccard, on zero and nonzero cells, …
-
-SciPy's ``cdist`` computes them, except haversine: the angle on a sphere between two points (latitude, longitude) in
-radians. A tree cannot use them, because they are not p-norms, so every distance is computed.
-
-Cost: O(d) per pair; O(1) for given distances.
+"""The Mahalanobis distance, and distances computed by a function.
 
 *Mahalanobis* √((x-z)ᵀ V⁻¹ (x-z)) is a Euclidean distance in other coordinates. With the Cholesky factorisation V = LLᵀ
 of the covariance, Δᵀ V⁻¹ Δ = ‖L⁻¹ Δ‖²: rows are centred, scaled and multiplied by L⁻¹, and compared by their Euclidean
@@ -16,142 +9,24 @@ Cost of the factorisation: O(nd² + d³).
 A user-supplied function of two rows can be used only with brute force, with one call per pair, because all other
 searches rely on properties of the metric.
 
-References
-----------
-M. M. Deza, E. Deza, "Encyclopedia of Distances", Springer, 4th ed., 2016.
-P. C. Mahalanobis, "On the generalised distance in statistics", Proceedings of the National Institute of Sciences of
-India 2, 1936.
+Reference: P. C. Mahalanobis, "On the generalised distance in statistics", Proceedings of the National Institute of
+Sciences of India 2, 1936.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
 from bakeoff.learners.knn.metrics import (
-    BOOLEAN_METRICS,
     Metric,
     MinkowskiMetric,
     choose_unit,
     compute_half_ranges,
 )
-
-SPHERE_COLUMNS = 2
-
-
-@final
-class PairwiseMetric(Metric):
-    """One of SciPy's metrics, or haversine, over complete numeric columns.
-
-    Parameters
-    ----------
-    name : str
-        One of `bakeoff.learners.knn.metrics.PAIRWISE_METRICS`.
-    parameters : dict
-        Keyword arguments of the metric.
-    """
-
-    def __init__(self, name: str, parameters: dict[str, Any]) -> None:
-        self.name = name
-        self.parameters = parameters
-
-    def compute_coordinates(self, C: np.ndarray) -> np.ndarray:
-        """Return C (d, m), stored so that each row's cells are adjacent.
-
-        Raises
-        ------
-        ValueError
-            If the metric is haversine and X does not have exactly two columns.
-        """
-        if self.name == "haversine" and C.shape[0] != SPHERE_COLUMNS:
-            raise ValueError(
-                f"Haversine distance only valid in 2 dimensions, latitude and longitude in radians; X has {C.shape[0]}."
-            )
-        return np.asfortranarray(C)
-
-    def measure_magnitudes(self, Q: np.ndarray) -> np.ndarray:
-        """Return the distances of queries Q (d, m) from the origin, or 1 for metrics that are fractions: (m,)."""
-        if self.name not in ("seuclidean", "sqeuclidean"):
-            return np.ones(Q.shape[1])
-        origin = np.zeros((Q.shape[0], 1))
-        return self.measure_all_pairs(Q, origin, missing=False)[:, 0]
-
-    def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
-        """Return all distances between Q (d, m) and T (d, n): shape (m, n).
-
-        Raises
-        ------
-        ValueError
-            If a distance is undefined, such as the angle between a row of zeros and another row.
-        """
-        if self.name == "haversine":
-            distance = _measure_angles(Q, T)
-        elif self.name in BOOLEAN_METRICS:
-            distance = cdist(Q.T != 0, T.T != 0, self.name)
-        else:
-            distance = cdist(Q.T, T.T, self.name, **self.parameters)
-        if np.isnan(distance).any():
-            raise ValueError(
-                f"metric={self.name!r} is not defined for some rows (zeros or constants in every column); drop them, "
-                "or choose another metric."
-            )
-        return np.maximum(distance, 0.0)  # rounding may give -1e-16
-
-    def measure_pairs(
-        self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool
-    ) -> np.ndarray:
-        """Return the distances between columns Q[:, query[i]] and T[:, row[i]]: shape of ``query``."""
-        return self.measure_all_pairs(Q, T, missing=missing)[query, row]
-
-
-@final
-class PrecomputedMetric(Metric):
-    """Given distances: the cells of X are the distances to the training rows.
-
-    Parameters
-    ----------
-    positions : ndarray of shape (n,), int
-        The column of each stored row.
-    """
-
-    def __init__(self, positions: np.ndarray) -> None:
-        self.positions = positions
-
-    def compute_coordinates(self, C: np.ndarray) -> np.ndarray:
-        """Return the distances (n, m) of m queries to the stored rows.
-
-        Raises
-        ------
-        ValueError
-            If a distance is negative.
-        """
-        if C.size and C.min() < 0:
-            raise ValueError("Negative values in data passed to precomputed distance matrix.")
-        return C[self.positions]
-
-    def measure_all_pairs(self, Q: np.ndarray, T: np.ndarray, *, missing: bool) -> np.ndarray:
-        """Return Q (n, m) with one row for each query: shape (m, n)."""
-        return np.array(Q.T, order="C")
-
-    def measure_pairs(
-        self, Q: np.ndarray, query: np.ndarray, T: np.ndarray, row: np.ndarray, *, missing: bool
-    ) -> np.ndarray:
-        """Return the given distances of pairs of query and stored row: shape of ``query``."""
-        return Q[row, query]
-
-
-def _measure_angles(Q: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """Return the angles between points Q (2, m) and T (2, n) on a sphere, in radians: shape (m, n)."""
-    half_difference = (Q[:, :, None] - T[:, None, :]) / 2  # (2, m, n)
-    square = np.sin(half_difference) ** 2
-    cosines = np.cos(Q[0])[:, None] * np.cos(T[0])[None, :]  # (m, n)
-    chord = square[0] + cosines * square[1]
-    return 2 * np.arcsin(np.sqrt(np.minimum(chord, 1.0)))
-
 
 MIN_UNEXPLAINED_VARIANCE = 1e-13
 """The smallest fraction of a column's variance that the columns before it may leave unexplained."""

@@ -198,11 +198,6 @@ categorical_features, random_state, n_jobs
         if self.regression == "linear":
             if any(values is not None for values in self.categories_):
                 raise ValueError("regression='linear' supports numbers only, but X has nominal columns; use 'mean'.")
-            if self.metric == "precomputed":
-                raise ValueError(
-                    "regression='linear' needs feature values, but metric='precomputed' provides distances only; "
-                    "use 'mean'."
-                )
             self._X = np.array(X[order])  # a copy: X may be the caller's own array
         return self
 
