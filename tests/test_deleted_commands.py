@@ -19,9 +19,9 @@ FOLDERS = sorted(folder.name for folder in (ROOT / COMMANDS).iterdir() if (folde
 ENTRY = "run"
 """The folder that runs the words without a verb."""
 TESTS = {
-    "diff": "tests/pipeline/test_changes.py",
-    "inspect": "tests/pipeline/test_association.py",
-    "work": "tests/pipeline/test_work.py",
+    "diff": "tests/pipeline/commands/diff/test_changes.py",
+    "inspect": "tests/pipeline/commands/inspect/test_association.py",
+    "work": "tests/pipeline/commands/work/test_hand_calculation_numbers.py",
 }
 """Folders of commands -> a short file of their tests."""
 

@@ -23,6 +23,7 @@ LEARNERS = sorted((PACKAGE / "learners").rglob("*.py"))
 DEFINITIONS = [file for file in LEARNERS if "definitions" in file.parts]
 PIPELINE = sorted((PACKAGE / "pipeline").rglob("*.py"))
 SHIPPED = sorted(PACKAGE.rglob("*.py"))
+ROOM_TESTS = sorted((ROOT / "tests" / "pipeline").rglob("test_*.py"))
 COMMAND_FILES = sorted((PACKAGE / "pipeline" / "commands").rglob("*/*.py"))
 STAGES = (
     "dataset", "preprocessing", "splitting", "tuning", "pruning", "balance", "target", "calibration", "threshold",
@@ -241,6 +242,14 @@ def test_the_rooms_of_the_pipeline_import_downwards_alone(file: Path) -> None:
 def test_a_command_imports_of_other_commands_what_the_table_allows(file: Path) -> None:
     parts = [name.split(".") for name in imports(file) if name.startswith("bakeoff.pipeline.commands.")]
     assert {names[3] for names in parts} <= {command(file), *MAY_IMPORT.get(command(file), ())}
+
+
+@in_each(ROOM_TESTS)
+def test_the_tests_of_a_room_import_no_command_and_those_of_a_command_no_other(file: Path) -> None:
+    *_, folder = file.relative_to(ROOT / "tests" / "pipeline").parent.parts or ("",)
+    of_command = (folder, *MAY_IMPORT.get(folder, ())) if file.parts[-3] == "commands" else ()
+    imported = [name.split(".") for name in imports(file) if name.startswith("bakeoff.pipeline.commands.")]
+    assert {names[3] for names in imported} <= {*of_command}
 
 
 @in_each([file for file in PIPELINE if room(file) != "cli"])

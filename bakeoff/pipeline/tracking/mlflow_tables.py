@@ -1,7 +1,8 @@
 """The MLflow internals used by bakeoff: tables of its database, and methods that its client lacks.
 
 No other module refers to them, except `store_writer` with the statements by which it writes. A SQLite file of a known
-version is read without MLflow. `tests/pipeline/test_mlflow_tables.py` checks what the installed MLflow provides.
+version is read without MLflow. `tests/pipeline/tracking/test_mlflow_tables.py` checks what the installed MLflow
+provides.
 """
 
 from __future__ import annotations

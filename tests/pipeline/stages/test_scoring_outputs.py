@@ -12,7 +12,6 @@ import wayward
 from doubles import experiment
 from wayward import WaywardClassifier, WaywardDecision, WaywardRegressor
 
-from bakeoff.pipeline.commands.explain.effects import find_outputs
 from bakeoff.pipeline.errors import InvalidPredictions, UserError
 from bakeoff.pipeline.experiment import evaluate_split
 from bakeoff.pipeline.model.pyfunc import predict_table
@@ -21,7 +20,6 @@ from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, compute_scores
 from bakeoff.pipeline.stages.scoring.outputs import find_codes, locate_labels
 from bakeoff.pipeline.stages.scoring.predictions import Predictions
-from bakeoff.pipeline.stages.scoring.scorers import PROBABILITY
 from bakeoff.pipeline.stages.threshold import TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning
 
@@ -193,14 +191,3 @@ def test_a_model_in_use_is_refused_as_well(learner: Any) -> None:
     y = np.arange(6.0) if isinstance(learner, WaywardRegressor) else Y
     with pytest.raises(InvalidPredictions, match=type(learner).__name__):
         predict_table(learner.fit(X, y), X)
-
-
-def test_explanations_refuse_them() -> None:
-    percent = WaywardClassifier(probabilities="percent").fit(X, Y)
-    outputs = find_outputs(percent, "y", "b")
-    assert outputs.method == PROBABILITY
-    with pytest.raises(InvalidPredictions, match="sum is 100"):
-        outputs.compute(X)
-    numbers_of = find_outputs(WaywardRegressor("NaN").fit(X, np.arange(6.0)), "y", "")
-    with pytest.raises(InvalidPredictions, match="nan"):
-        numbers_of.compute(X)

@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from wayward import WaywardClassifier, WaywardRegressor
 
 from bakeoff import learners
 from bakeoff.pipeline.commands.explain.effects import (
@@ -31,6 +32,7 @@ from bakeoff.pipeline.commands.explain.effects import (
     measure_importances,
 )
 from bakeoff.pipeline.commands.explain.explain_model import describe_learner
+from bakeoff.pipeline.errors import InvalidPredictions
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_model, score_headline
 from bakeoff.pipeline.model.permutation import MAX_SCORED_ROWS, ScoredPart, list_scored_parts
 from bakeoff.pipeline.stages.calibration import Calibration
@@ -220,3 +222,15 @@ def test_what_is_done_to_the_output_of_a_learner_is_said_beside_its_rules() -> N
         notes += describe_learner(model.predictor, CANCER.X, "y").notes
     assert "before the run's threshold" in notes[0]
     assert "before its probabilities are calibrated" in notes[1]
+
+
+def test_outputs_that_are_no_predictions_are_refused() -> None:
+    X = pd.DataFrame({"x": np.arange(6.0)})
+    percent = WaywardClassifier(probabilities="percent").fit(X, list("ababab"))
+    outputs = find_outputs(percent, "y", "b")
+    assert outputs.method == PROBABILITY
+    with pytest.raises(InvalidPredictions, match="sum is 100"):
+        outputs.compute(X)
+    numbers_of = find_outputs(WaywardRegressor("NaN").fit(X, np.arange(6.0)), "y", "")
+    with pytest.raises(InvalidPredictions, match="nan"):
+        numbers_of.compute(X)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import bakeoff
+from bakeoff.version import PACKAGE_FOLDER
 
-ROOT = Path(__file__).parents[2]
+ROOT = PACKAGE_FOLDER.parent
 
 
 def test_importing_is_light_and_names_are_loaded_when_they_are_used() -> None:

@@ -20,6 +20,8 @@ from bakeoff.pipeline.commands.compare.fold_tests import (
     mark_difference,
     subtract_scores,
 )
+from bakeoff.pipeline.stages.tuning.looks import correct_for_looks
+from bakeoff.pipeline.stages.tuning.race import find_worse
 
 BASE = np.array([0.80, 0.75, 0.81, 0.77, 0.79, 0.80, 0.74, 0.78, 0.80, 0.76])
 OTHER = np.array([0.82, 0.80, 0.80, 0.81, 0.82, 0.80, 0.80, 0.79, 0.82, 0.79])
@@ -212,3 +214,17 @@ def test_differences_that_cancel_have_the_mean_zero_and_ask_for_no_number_of_row
     assert (test.mean, test.p) == (0.0, 1.0)
     requirement = estimate_requirement(test, 3, 150)
     assert (requirement.repeats, requirement.rows) == (None, None)
+
+
+def test_the_test_of_a_race_is_that_of_comparisons() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(0.5, 0.05, (6, 8)) - np.linspace(0, 0.4, 6)[:, np.newaxis]
+    order = rng.permutation(8).tolist()
+    for n_done in range(3, 9):
+        done = scores[:, order[:n_done]]
+        best = done[np.argmax(done.mean(axis=1))]
+        p = np.array([compute_corrected_t_test(best - own, 1 / 7).p for own in done])
+        corrected = correct_for_looks(p, tuple(range(3, 9)), 1 / 7)
+        for sign in (1, -1):
+            found = find_worse(sign * done, tuple(range(3, 9)), 1 / 7, 0.05, greater_is_better=sign == 1)
+            assert found.tolist() == (corrected <= 0.05).tolist()

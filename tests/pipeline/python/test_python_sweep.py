@@ -14,9 +14,10 @@ from command import command_in
 from small_tables import make_frame
 
 import bakeoff
+from bakeoff.version import PACKAGE_FOLDER
 
 WORDS = ("learner=knn,naive_bayes", "dataset=iris,wine", "evaluation=kfold", "evaluation.folds=3")
-ROOT = Path(__file__).parents[2]
+ROOT = PACKAGE_FOLDER.parent
 SCRIPT = """
 import os
 import pandas as pd

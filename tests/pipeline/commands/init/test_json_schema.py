@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,9 @@ from jsonschema import Draft7Validator
 from bakeoff.pipeline.commands.init.json_schema import make_schema
 from bakeoff.pipeline.config.engine import Schema
 from bakeoff.pipeline.config.options import CONF, list_own_names
+from bakeoff.version import PACKAGE_FOLDER
 
-ROOT = Path(__file__).parents[2]
+ROOT = PACKAGE_FOLDER.parent
 SHIPPED = [*sorted(CONF.rglob("*.yaml")), *sorted((ROOT / "examples").rglob("*.yaml"))]
 KNN = "_target_: bakeoff.learners.KNeighborsClassifier\n"
 TREE = "_target_: bakeoff.learners.DecisionTreeClassifier\n"

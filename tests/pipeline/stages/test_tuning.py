@@ -27,7 +27,6 @@ from sklearn.tree import DecisionTreeClassifier
 from bakeoff.learners import REGISTRY
 from bakeoff.learners import KNeighborsClassifier as KNeighbors
 from bakeoff.pipeline.checks import check_splits
-from bakeoff.pipeline.commands.compare.fold_tests import compute_corrected_t_test
 from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import settle_config
@@ -388,20 +387,6 @@ def test_a_race_ends_when_one_candidate_is_left_and_a_dropped_one_never_wins() -
     scores = np.array([[0.9, 0.1, 0.5, 0.9], [0.5, 0.5, 0.6, np.nan]])
     worse = find_worse(scores, (3, 4), 1 / 3, 0.05, greater_is_better=True)
     assert worse.tolist() == [False, True]
-
-
-def test_the_test_of_a_race_is_that_of_comparisons() -> None:
-    rng = np.random.default_rng(0)
-    scores = rng.normal(0.5, 0.05, (6, 8)) - np.linspace(0, 0.4, 6)[:, np.newaxis]
-    order = rng.permutation(8).tolist()
-    for n_done in range(3, 9):
-        done = scores[:, order[:n_done]]
-        best = done[np.argmax(done.mean(axis=1))]
-        p = np.array([compute_corrected_t_test(best - own, 1 / 7).p for own in done])
-        corrected = correct_for_looks(p, tuple(range(3, 9)), 1 / 7)
-        for sign in (1, -1):
-            found = find_worse(sign * done, tuple(range(3, 9)), 1 / 7, 0.05, greater_is_better=sign == 1)
-            assert found.tolist() == (corrected <= 0.05).tolist()
 
 
 def drop_equal_candidates(n_candidates: int, n_races: int) -> np.ndarray:
