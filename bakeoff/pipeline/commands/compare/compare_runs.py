@@ -165,7 +165,6 @@ def _make_settings(request: SelectionRequest, rows: Sequence[Configuration]) -> 
         is_base_given=request.base not in BEST_WORDS,
         power=POWER,
         all_pairs=request.pairs == "all",
-        marks=request.marks,
         max_repeats=request.repeats if request.is_until_sure else 0,
         overall=request.overall,
     )

@@ -143,7 +143,6 @@ class Cell:
         return self.n_test / self.n_train if math.isnan(self.assumed_ratio) else self.assumed_ratio
 
 
-CORRECTED = "corrected"
 WILCOXON = "wilcoxon"
 NEMENYI = "nemenyi"
 """The tests over datasets that decide whether two configurations differ."""
@@ -437,8 +436,6 @@ class Settings:
         The power used to estimate detectable differences and numbers of repeats.
     all_pairs : bool
         Whether reports list every pair.
-    marks : {"corrected", "uncorrected"}
-        Whether the marks follow Holm's correction over all pairs of a dataset, as the verdict does.
     max_repeats : int
         With ``until=sure``: the largest number of repeats; otherwise 0.
     overall : {"wilcoxon", "nemenyi"}
@@ -450,13 +447,8 @@ class Settings:
     is_base_given: bool
     power: float
     all_pairs: bool
-    marks: str = CORRECTED
     max_repeats: int = 0
     overall: str = WILCOXON
-
-    def choose_p_value(self, pair: PairResult) -> float:
-        """Return the p-value of a pair that decides its marks."""
-        return pair.p_holm if self.marks == CORRECTED else pair.p_value
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,7 @@ def _summarize(
         return summary
     return replace(
         summary,
-        mark=mark_difference(pair.difference, settings.choose_p_value(pair), settings.alpha),
+        mark=mark_difference(pair.difference, pair.p_holm, settings.alpha),
         p_value=pair.p_value,
         p_better=pair.p_first,
         p_equivalent=pair.p_equivalent,

@@ -42,8 +42,8 @@ def compare(
         Whether to store the reports as a run. The command does so by default, but a notebook cell is often run
         repeatedly.
     **keys
-        Further keys of the command: ``sweep``, ``filter``, ``alpha``, ``rope``, ``pairs``, ``marks``,
-        ``overall``, ``choice``, ``until``, ``repeats``, ``dataset``, ``tracking__uri`` and
+        Further keys of the command: ``sweep``, ``filter``, ``alpha``, ``rope``, ``pairs``, ``overall``,
+        ``choice``, ``until``, ``repeats``, ``dataset``, ``tracking__uri`` and
         ``tracking__experiment``. The store defaults to that of the results, or else to that of `run`. For a
         table, ``metric`` is the name of its scores, and ``greater_is_better`` their direction, which is required
         if the metric is not a known one.

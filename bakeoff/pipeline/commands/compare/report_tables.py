@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from bakeoff.pipeline.commands.compare.comparison import Cell as Scores
 from bakeoff.pipeline.commands.compare.comparison import (
-    CORRECTED,
     Comparison,
     DatasetResult,
     MetricResult,
@@ -14,7 +14,6 @@ from bakeoff.pipeline.commands.compare.comparison import (
     PairResult,
     Summary,
 )
-from bakeoff.pipeline.commands.compare.comparison import Cell as Scores
 from bakeoff.pipeline.tables.report import Section
 from bakeoff.pipeline.tables.table import BEST_SIGN, CODE, EMPTY, NAME, NUMBER, TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.wording import (
@@ -251,9 +250,8 @@ def _explain_signs(comparison: Comparison, metric: str, base: str) -> str:
     """Return the direction of the scores and the meaning of the signs next to them."""
     shown = comparison.find_metric(metric)
     direction = "higher" if shown.greater_is_better else "lower"
-    correction = "with Holm's" if comparison.settings.marks == CORRECTED else "without a"
     return (
         f"{shown.label}, {direction} is better; {BEST_SIGN} or bold, the best; v, * significantly better, worse "
-        f"than the base {base} (corrected resampled t-test, {correction} correction for all pairs, "
+        f"than the base {base} (corrected resampled t-test, with Holm's correction for all pairs, "
         f"α = {comparison.settings.alpha:g})"
     )

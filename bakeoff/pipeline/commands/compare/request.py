@@ -15,7 +15,6 @@ FORMATS = tuple(REPORT_FORMATS.values())
 CHOICES = {
     "to": FORMATS,
     "pairs": ("best", "all"),
-    "marks": ("corrected", "uncorrected"),
     "overall": (WILCOXON, NEMENYI),
     "choice": ("auto", "none"),
     "until": ("end", "sure"),
@@ -24,8 +23,8 @@ CHOICES = {
 }
 """Field -> allowed values, the default first."""
 COMMAND_KEYS = (
-    "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "marks",
-    "overall", "choice", "dataset", "until", "repeats", "seal",
+    "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "overall",
+    "choice", "dataset", "until", "repeats", "seal",
 )  # fmt: skip
 """Keys that determine the numbers of a comparison."""
 RUN_WORDS = ("latest", "best")
@@ -63,8 +62,6 @@ class SelectionRequest(ExperimentRequest):
         Differences up to this size are equivalent in practice; by default 0.01.
     pairs : str
         all to list every pair on every dataset; by default best, which lists the pairs with the best configuration.
-    marks : str
-        uncorrected, for the marks of WEKA, which disregard the number of pairs; by default those of the verdict.
     overall : str
         nemenyi, to compare mean ranks over datasets; by default wilcoxon, whose result for a pair depends on no other.
     choice : str
@@ -86,7 +83,6 @@ class SelectionRequest(ExperimentRequest):
     alpha: float = 0.05
     rope: float = 0.01
     pairs: str = "best"
-    marks: str = "corrected"
     overall: str = WILCOXON
     choice: str = "auto"
     until: str = "end"
@@ -107,8 +103,6 @@ class SelectionRequest(ExperimentRequest):
             )
         if not self.is_until_sure and self.repeats != MAX_REPEATS:
             raise UserError(f"repeats={self.repeats} is the largest number of repeats with until=sure; add until=sure.")
-        if self.is_until_sure and self.marks == "uncorrected":
-            raise UserError("marks=uncorrected disregards the looks of until=sure; leave out one of the two.")
 
     @property
     def is_until_sure(self) -> bool:

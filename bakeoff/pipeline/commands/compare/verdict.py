@@ -338,9 +338,8 @@ def check_gate(comparison: Comparison) -> GateResult:
                 n_tests += math.isfinite(pair.p_value)
             # The first of a pair has the better mean. With many folds, differences too small to matter become
             # significant, and the rope excludes them.
-            p = settings.choose_p_value(pair)
-            if pair.first == settings.base and p <= settings.alpha and pair.difference > pair.rope:
-                sentences.append(_describe_worse(pair, p, result, comparison.metrics[0]))
+            if pair.first == settings.base and pair.is_told_apart and pair.difference > pair.rope:
+                sentences.append(_describe_worse(pair, result, comparison.metrics[0]))
     if not n_tests:
         raise UserError(
             f"compare: fail_if=worse needs a dataset with several scores of the base {settings.base} and of "
@@ -351,10 +350,10 @@ def check_gate(comparison: Comparison) -> GateResult:
     return GateResult(False, (f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g}).",))
 
 
-def _describe_worse(pair: PairResult, p: float, result: DatasetResult, metric: ComparedMetric) -> str:
+def _describe_worse(pair: PairResult, result: DatasetResult, metric: ComparedMetric) -> str:
     means = {summary.configuration: format_score(summary.mean) for summary in result.summaries}
     return (
         f"{pair.second} is worse than the base {pair.first} on {result.dataset}: {metric.label} {means[pair.second]} "
-        f"instead of {means[pair.first]}, {equate_p(p)}, and the difference is beyond the rope of "
+        f"instead of {means[pair.first]}, {equate_p(pair.p_holm)}, and the difference is beyond the rope of "
         f"{format_score(pair.rope)}."
     )

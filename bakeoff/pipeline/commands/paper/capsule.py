@@ -46,7 +46,6 @@ FACTS: Mapping[str, Mapping[str, Any]] = {
         "alpha": float | int,
         "rope": float | int,
         "pairs": str,
-        "marks": str,
         "overall": str,
         "choice": str,
         "until": str,

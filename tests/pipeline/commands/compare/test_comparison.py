@@ -65,20 +65,18 @@ def test_the_marks_are_those_of_the_corrected_test_against_the_base(store: Store
     assert (result.base, knn.rank) == ("svm", 3)
 
 
-@pytest.mark.parametrize("marks", ["corrected", "uncorrected"])
-def test_marks_and_gate_follow_the_verdict_unless_uncorrected_ones_are_requested(store: Store, marks: str) -> None:
+def test_marks_and_gate_follow_the_verdict(store: Store) -> None:
     # p of svm and knn is .032, and .13 after the correction for 6 pairs.
     write_learners(store, ["iris"], {"svm": 0.9, "knn": 0.888, "mlp": 0.9, "tree": 0.9})
-    comparison = compare(store, base="svm", marks=marks)
+    comparison = compare(store, base="svm")
     (result,) = comparison.results[0].datasets
     pair = next(pair for pair in result.pairs if {pair.first, pair.second} == {"svm", "knn"})
     assert pair.p_value < 0.05 < pair.p_holm
     assert not pair.is_told_apart
     knn = result.find_summary("knn")
     assert knn is not None
-    is_marked = marks == "uncorrected"
-    assert knn.mark == ("*" if is_marked else "")
-    assert check_gate(comparison).is_worse == is_marked
+    assert knn.mark == ""
+    assert not check_gate(comparison).is_worse
 
 
 def test_the_detectable_difference_of_a_pair_has_the_level_of_its_step_in_holms_procedure() -> None:
