@@ -83,7 +83,7 @@ def add_repeats(request: CompareRequest, jobs: Sequence[Job], run_jobs: RunJobs)
         planned |= {job.hash or job.number: job for job in report.plan.jobs}
         store = open_store(request.tracking__uri, request.tracking__experiment)
         record_sweep(name, Plan(tuple(planned.values())), store)
-        comparison = make_comparison(replace(request, sweep=name)).comparison
+        comparison = make_comparison(replace(request, sweep=name))
         undecided = _list_undecided_runs(comparison, request.repeats)
         numbers = sorted({job_of_run[run_id] for run_id in undecided if run_id in job_of_run})
         if not numbers:

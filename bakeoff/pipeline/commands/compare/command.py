@@ -95,27 +95,25 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
 def _compare(request: CompareRequest, command: str) -> bool:
     """Compare runs, write the report, and return whether the gate found a worse configuration."""
     # NumPy is loaded after the sweep has set the number of threads, which may affect the last bits of scores.
-    from bakeoff.pipeline.commands.compare.latex_tables import render_report
-    from bakeoff.pipeline.commands.compare.reports import make_report
+    from bakeoff.pipeline.commands.compare.reports import make_report, render_report
     from bakeoff.pipeline.commands.compare.request import SUFFIX
     from bakeoff.pipeline.commands.compare.stored_comparison import keep_reports, make_comparison
     from bakeoff.pipeline.commands.compare.verdict import check_gate
 
-    made = make_comparison(request, command)
+    comparison = make_comparison(request, command)
     if request.form == DIAGRAM and request.output is not None:
-        _write_diagram(made.comparison, request.output)
+        _write_diagram(comparison, request.output)
     else:
-        render = partial(render_report, made.comparison, request.form)
-        write_report(make_report(made.comparison), request.form, request.output, render)
-    if made.store is None:
+        render = partial(render_report, comparison, request.form)
+        write_report(make_report(comparison), request.form, request.output, render)
+    if request.table is not None:
         print_note("nothing is stored, because the scores of a table belong to no runs")
     elif request.keep:
-        print_note(
-            f"kept as run {keep_reports(made, render_report)} of experiment {made.comparison.experiment}{SUFFIX}"
-        )
+        run_id = keep_reports(comparison, request)
+        print_note(f"kept as run {run_id} of experiment {comparison.experiment}{SUFFIX}")
     if request.fail_if == "never":
         return False
-    gate = check_gate(made.comparison)
+    gate = check_gate(comparison)
     for sentence in gate.sentences:
         print_note(sentence)
     return gate.is_worse
@@ -123,9 +121,9 @@ def _compare(request: CompareRequest, command: str) -> bool:
 
 def _write_diagram(comparison: Comparison, output: Path) -> None:
     """Write the critical-difference diagram completely to a file."""
-    from bakeoff.pipeline.commands.compare.figure_files import draw_diagram
+    from bakeoff.pipeline.commands.compare.pictures import write_diagram
 
-    write_whole(output, draw_diagram(comparison, output.suffix.lower()))
+    write_whole(output, write_diagram(comparison, output.suffix.lower()))
     print_note(f"the critical-difference diagram is in {output}")
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bakeoff.pipeline.commands.compare import stored_comparison
 from bakeoff.pipeline.commands.compare.comparison import (
     BETTER,
     SAME,
@@ -36,7 +35,6 @@ Captioned = tuple[Table, str]
 CAPTIONS = Path(__file__).parent / "captions.template"
 HEADING = "\n# "
 """The beginning of a heading in a template."""
-LATEX = "latex"
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MAX_DECIMALS = 10
 SCORE_DECIMALS, PERCENT_DECIMALS = 3, 1
@@ -128,11 +126,6 @@ def write_tables(comparison: Comparison, style: TableStyle = PLAIN) -> str:
                 title = f"{table.title} {number}" if number > 1 else table.title
                 lines += render_latex(replace(part, title=title), caption)
     return "\n".join(lines) + "\n"
-
-
-def render_report(comparison: Comparison, to: str) -> str:
-    """Return a report of a comparison in a format; that of LaTeX has the tables of a paper."""
-    return write_tables(comparison) if to == LATEX else stored_comparison.render_report(comparison, to)
 
 
 def hide_folders(text: str) -> str:

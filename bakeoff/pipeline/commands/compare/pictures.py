@@ -1,6 +1,7 @@
-"""Pictures of comparisons, drawn from arrays: mean ranks and fold scores."""
+"""Pictures of comparisons: mean ranks and fold scores, for a page and as files for papers and slides."""
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,28 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from bakeoff.pipeline.commands.compare.comparison import NEMENYI, Comparison, MetricResult
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
     TEXT_COLOUR,
     add_title,
+    fix_colours,
     in_style,
     make_panels,
+    render_pdf,
+    render_svg,
     wrap_name,
 )
 from bakeoff.pipeline.text.wording import format_statistic
 
+Picture = tuple[Figure, str]
+"""A figure and its caption."""
+DIAGRAM = "critical_difference"
+PDF = ".pdf"
+MAX_DRAWN_CONFIGURATIONS = 20
+"""Maximum number of configurations in panels that have one row for each; the tables contain all of them."""
 WIDTH_INCHES = 9.0
 MAX_COLUMNS = 4
 LINE_INCHES = 0.16
@@ -166,3 +178,103 @@ def _make_rows(titles: Sequence[str], rows: Sequence[str]) -> tuple[Figure, list
 def _measure_row(names: Sequence[str]) -> float:
     """Return the height in inches of a row that has room for each of the names."""
     return ROW_GAP_INCHES + LINE_INCHES * (1 + max(name.count("\n") for name in names))
+
+
+def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the critical-difference diagram, or None if the mean ranks were not tested."""
+    overall = result.overall
+    if overall is None or math.isnan(overall.critical_difference):
+        return None
+    names = list(overall.mean_ranks)
+    figure = draw_critical_difference(
+        names,
+        list(overall.mean_ranks.values()),
+        [[names.index(member) for member in group] for group in overall.groups],
+        critical_difference=overall.critical_difference if overall.test == NEMENYI else 0.0,
+        note=f"{overall.test_name}, α = {comparison.settings.alpha:g}",
+    )
+    caption = f"Mean ranks by {comparison.find_metric(result.metric).label} over {len(overall.datasets)} datasets."
+    return figure, f"{caption} No two with a dot on the same bar differ significantly by {overall.test_name}."
+
+
+def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the picture of fold scores, or None if there are no scores."""
+    shown = [dataset for dataset in result.datasets if dataset.summaries]
+    if not shown:
+        return None
+    names = [row.name for row in comparison.configurations][:MAX_DRAWN_CONFIGURATIONS]
+    scores = [
+        [np.array(comparison.find_cell(name, dataset.dataset).scores.get(result.metric, ())) for name in names]
+        for dataset in shown
+    ]
+    best = [
+        {names.index(row.configuration) for row in dataset.summaries if row.is_best and row.configuration in names}
+        for dataset in shown
+    ]
+    figure = draw_fold_scores([dataset.dataset for dataset in shown], names, scores, best)
+    label = comparison.find_metric(result.metric).label.capitalize()
+    caption = (
+        f"{label} of each fold, with mean (diamond) and standard deviation (line); the best mean of each dataset is "
+        f"blue. At most {MAX_DRAWN_CONFIGURATIONS} configurations are drawn."
+    )
+    return figure, caption
+
+
+DRAWINGS: dict[str, Callable[[Comparison, MetricResult], Picture | None]] = {
+    DIAGRAM: draw_ranks,
+    "fold_scores": draw_folds,
+}
+"""Name of a picture -> function that draws it."""
+
+
+def draw_pictures(comparison: Comparison, result: MetricResult) -> dict[str, Picture]:
+    """Return the pictures for a metric by name, the diagram first; those without data are omitted."""
+    drawn = {name: draw(comparison, result) for name, draw in DRAWINGS.items()}
+    return {name: picture for name, picture in drawn.items() if picture is not None}
+
+
+def write_pictures(comparison: Comparison, suffix: str) -> dict[str, bytes]:
+    """Return the pictures for the first metric as files for papers and slides.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    suffix : {".pdf", ".svg"}
+
+    Returns
+    -------
+    dict of str to bytes
+        File name -> content. Equal comparisons produce identical bytes.
+    """
+    pictures = draw_pictures(comparison, comparison.results[0])
+    return {f"{name}{suffix}": _write_picture(name, picture, suffix) for name, picture in pictures.items()}
+
+
+def write_diagram(comparison: Comparison, suffix: str) -> bytes:
+    """Return the critical-difference diagram for the first metric as a file.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    suffix : {".pdf", ".svg"}
+
+    Raises
+    ------
+    UserError
+        The mean ranks were not tested, so there is no critical difference.
+    """
+    result = comparison.results[0]
+    picture = draw_ranks(comparison, result)
+    if picture is None:
+        reason = "there is one dataset." if result.overall is None else result.overall.too_few
+        raise UserError(
+            f"output=*{suffix} is the critical-difference diagram, for which mean ranks were not tested: "
+            f"{reason or 'there are two configurations.'} Compare at least three configurations on six datasets, or "
+            "write another report, such as output=report.html."
+        )
+    return _write_picture(DIAGRAM, picture, suffix)
+
+
+def _write_picture(name: str, picture: Picture, suffix: str) -> bytes:
+    figure, caption = picture
+    return render_pdf(figure) if suffix == PDF else fix_colours(render_svg(figure, name, caption)).encode()

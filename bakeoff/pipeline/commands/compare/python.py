@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.comparison import Comparison, MetricResult
-from bakeoff.pipeline.commands.compare.latex_tables import render_report
+from bakeoff.pipeline.commands.compare.reports import render_report
 from bakeoff.pipeline.commands.compare.request import CompareRequest, require_choice
-from bakeoff.pipeline.commands.compare.stored_comparison import MadeComparison, keep_reports, make_comparison
+from bakeoff.pipeline.commands.compare.stored_comparison import keep_reports, make_comparison
 from bakeoff.pipeline.commands.compare.verdict import check_gate
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.call import own_process_state, show_html
@@ -78,8 +78,8 @@ def compare(
         **find_store(results, keys),
     )
     with own_process_state():
-        made = make_comparison(request, frame=frame)
-        return ComparisonResult(made, keep_reports(made, render_report) if request.keep else None)
+        comparison = make_comparison(request, frame=frame)
+        return ComparisonResult(comparison, keep_reports(comparison, request) if request.keep else None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,19 +88,14 @@ class ComparisonResult:
 
     Attributes
     ----------
-    made : MadeComparison
-        The comparison from which the reports are written.
+    comparison : Comparison
+        All results of the comparison, as plain values.
     run_id : str or None
         The run that stores the reports, if ``keep=True``.
     """
 
-    made: MadeComparison
+    comparison: Comparison
     run_id: str | None
-
-    @property
-    def comparison(self) -> Comparison:
-        """All results of the comparison, as plain values."""
-        return self.made.comparison
 
     @property
     def verdict(self) -> str:

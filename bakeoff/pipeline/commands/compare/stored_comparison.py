@@ -8,7 +8,7 @@ estimates. Its artifacts are the reports and the list of the compared runs.
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -16,60 +16,40 @@ import pandas as pd
 from bakeoff.pipeline.commands.compare import selection as select
 from bakeoff.pipeline.commands.compare.compare_runs import compare_runs
 from bakeoff.pipeline.commands.compare.comparison import Comparison
-from bakeoff.pipeline.commands.compare.reports import (
-    make_report,
-    render_csv,
-    render_json,
-    render_page,
-    write_picture_files,
-)
+from bakeoff.pipeline.commands.compare.reports import make_report, render_report
 from bakeoff.pipeline.commands.compare.request import FORMATS, KIND_TAG, SUFFIX, CompareRequest, SelectionRequest
 from bakeoff.pipeline.commands.compare.scores_table import compare_scores, read_table
 from bakeoff.pipeline.commands.compare.seal import check_seal
 from bakeoff.pipeline.commands.compare.selection import Selection
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.tables.output_file import EXTENSIONS
-from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report
+from bakeoff.pipeline.tables.report import Report
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import names, provenance, run_content
 from bakeoff.pipeline.tracking.names import KIND_TAGS as EXPERIMENT_TAGS
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.store_writer import MAX_TAG_LETTERS, RunValues
+from bakeoff.pipeline.tracking.stored_runs import read_stored_runs
 
 KIND = "comparison"
 RUNS_TAG = "compared_runs"
 RUNS_FILE = "runs.json"
 
 
-@dataclass(frozen=True)
-class ReportRecord:
-    """A comparison, a difference or an ablation to store.
+def keep_report(
+    store: Store,
+    experiment: str,
+    kind: str,
+    report: Report,
+    runs: Mapping[str, str],
+    render: Callable[[str], str],
+    params: Mapping[str, str] | None = None,
+    tags: Mapping[str, str] | None = None,
+    pictures: Mapping[str, bytes] | None = None,
+) -> str:
+    """Write a comparison, a difference or an ablation as a finished run, and return its id.
 
-    Attributes
-    ----------
-    kind : str
-    report : Report
-    runs : mapping of str to str
-        Run id -> name, for the compared runs.
-    render : callable
-        Returns the report in a format.
-    params, tags : mapping of str to str
-        Values to store besides the question and the command.
-    pictures : mapping of str to str
-        File name -> SVG.
-    """
-
-    kind: str
-    report: Report
-    runs: Mapping[str, str]
-    render: Callable[[str], str]
-    params: Mapping[str, str] = field(default_factory=dict)
-    tags: Mapping[str, str] = field(default_factory=dict)
-    pictures: Mapping[str, str] = field(default_factory=dict)
-
-
-def keep_report(store: Store, experiment: str, record: ReportRecord) -> str:
-    """Write a comparison as a finished run, and return its id; the compared runs are not changed.
+    The compared runs are not changed.
 
     Parameters
     ----------
@@ -77,32 +57,40 @@ def keep_report(store: Store, experiment: str, record: ReportRecord) -> str:
         The store of the compared runs.
     experiment : str
         The name of their experiment.
-    record : ReportRecord
+    kind : str
+    report : Report
+    runs : mapping of str to str
+        Run id -> name, for the compared runs.
+    render : callable
+        Returns the report in a format.
+    params, tags : mapping of str to str, optional
+        Values to store besides the question and the command.
+    pictures : mapping of str to bytes, optional
+        File name -> content.
     """
     own = open_store(store.uri, f"{experiment}{SUFFIX}")
-    report = record.report
     remark = f"The artifact {RUNS_FILE} lists the runs that were compared."
-    tags = {
+    all_tags = {
         **provenance.list_tags(),
-        **record.tags,
+        **(tags or {}),
         "command": report.command,
-        KIND_TAG: record.kind,
-        RUNS_TAG: _list_ids(record.runs),
+        KIND_TAG: kind,
+        RUNS_TAG: _list_ids(runs),
         "mlflow.note.content": "\n\n".join([f"**{report.question}**", *report.verdict, remark]),
     }
-    shown = {key: hide_secrets(value) for key, value in tags.items()}
+    shown = {key: hide_secrets(value) for key, value in all_tags.items()}
     run_id, address = own.writer.create_run(own.experiment_id, report.question, shown)
     try:
         # Otherwise MLflow opens the run in its pages for language models.
         for key, value in EXPERIMENT_TAGS.items():
             own.writer.tag_experiment(own.experiment_id, key, value)
-        params = {"question": report.question, **record.params}
-        own.writer.add_values(run_id, RunValues(params=params))
+        own.writer.add_values(run_id, RunValues(params={"question": report.question, **(params or {})}))
         with run_content.run_folder(own, address, run_id) as folder:
-            reports = {f"{record.kind}{EXTENSIONS[to]}": record.render(to) for to in FORMATS}
-            runs = json.dumps(dict(record.runs), indent=1)
-            for name, text in {**reports, **record.pictures, RUNS_FILE: runs}.items():
-                (folder / name).write_text(text)
+            texts = {f"{kind}{EXTENSIONS[to]}": render(to) for to in FORMATS}
+            texts[RUNS_FILE] = json.dumps(dict(runs), indent=1)
+            files = {name: text.encode() for name, text in texts.items()}
+            for name, content in {**files, **(pictures or {})}.items():
+                (folder / name).write_bytes(content)
     except BaseException:
         with suppress(StoreError):  # the first error is the one to report
             own.writer.end_run(run_id, "FAILED")
@@ -118,29 +106,7 @@ def _list_ids(runs: Mapping[str, str]) -> str:
     return text if len(text) <= MAX_TAG_LETTERS else f"{len(runs)} runs in {RUNS_FILE}"
 
 
-OWN_FORMATS: Mapping[str, Callable[[Comparison], str]] = {"csv": render_csv, "json": render_json, "html": render_page}
-"""Format -> the function that renders a comparison."""
-
-
-@dataclass(frozen=True)
-class MadeComparison:
-    """A comparison and the store of its runs.
-
-    Attributes
-    ----------
-    comparison : Comparison
-    store : Store or None
-        None for the scores of a table.
-    run_names : mapping of str to str
-        Run id -> name, for the compared runs.
-    """
-
-    comparison: Comparison
-    store: Store | None = None
-    run_names: Mapping[str, str] = field(default_factory=dict)
-
-
-def make_comparison(request: SelectionRequest, command: str = "", frame: pd.DataFrame | None = None) -> MadeComparison:
+def make_comparison(request: SelectionRequest, command: str = "", frame: pd.DataFrame | None = None) -> Comparison:
     """Select runs and compare them, or compare the scores of a file.
 
     Parameters
@@ -161,7 +127,7 @@ def make_comparison(request: SelectionRequest, command: str = "", frame: pd.Data
     if isinstance(request, CompareRequest) and request.table is not None:
         file = request.table
         scores, name = (read_table(file), file.name) if frame is None else (frame, "the table")
-        return MadeComparison(compare_scores(scores, name, request, command))
+        return compare_scores(scores, name, request, command)
     request.require_one_selection()
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     return compare_selection(store, select_runs(store, request), request, command)
@@ -176,46 +142,41 @@ def select_runs(store: Store, request: SelectionRequest) -> Selection:
     return select.select_sweep(store, str(request.sweep))
 
 
-def compare_selection(
-    store: Store, selection: Selection, request: SelectionRequest, command: str = ""
-) -> MadeComparison:
+def compare_selection(store: Store, selection: Selection, request: SelectionRequest, command: str = "") -> Comparison:
     """Compare selected runs; for the parameters and errors see `make_comparison`."""
     base_run = _find_base_run(store, request.base, selection)
     if base_run is not None:
         selection = select.add_base_run(store, selection, base_run)
     compared = compare_runs(store, selection, request, command)
-    comparison = replace(compared, notes=(*check_seal(store, compared, request.seal), *compared.notes))
-    run_names = {each.run.run_id: each.run.name for each in selection.facts if each.run.run_id in comparison.run_ids}
-    return MadeComparison(comparison, store, run_names)
+    return replace(compared, notes=(*check_seal(store, compared, request.seal), *compared.notes))
 
 
-def render_report(comparison: Comparison, to: str) -> str:
-    """Return a report in a format."""
-    return OWN_FORMATS[to](comparison) if to in OWN_FORMATS else TEXT_FORMATS[to](make_report(comparison))
-
-
-def keep_reports(made: MadeComparison, render: Callable[[Comparison, str], str]) -> str:
+def keep_reports(comparison: Comparison, request: SelectionRequest) -> str:
     """Store a comparison as a run, with its pictures and a report in each format, and return the id of the run.
 
     Parameters
     ----------
-    made : MadeComparison
-    render : callable
-        Returns the report of a comparison in a format.
+    comparison : Comparison
+    request : SelectionRequest
+        The request for this comparison, which names the store.
 
     Raises
     ------
     UserError
         The scores are those of a table, so there is no store.
     """
-    if made.store is None:
+    if not comparison.run_ids:
         raise UserError("a comparison of a table is not stored, because it has no runs; leave out keep=True.")
-    comparison = made.comparison
-    record = ReportRecord(
-        kind=KIND,
-        report=make_report(comparison),
-        runs=made.run_names,
-        render=partial(render, comparison),
+    from bakeoff.pipeline.commands.compare.pictures import write_pictures
+
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
+    return keep_report(
+        store,
+        comparison.experiment,
+        KIND,
+        make_report(comparison),
+        runs={run.run_id: run.name for run in read_stored_runs(store, comparison.run_ids)},
+        render=partial(render_report, comparison),
         params={
             "metrics": ", ".join(metric.name for metric in comparison.metrics),
             "base": comparison.settings.base,
@@ -225,9 +186,8 @@ def keep_reports(made: MadeComparison, render: Callable[[Comparison, str], str])
             "configurations": ", ".join(row.name for row in comparison.configurations),
         },
         tags={"selection": comparison.selection},
-        pictures=write_picture_files(comparison),
+        pictures=write_pictures(comparison, ".svg"),
     )
-    return keep_report(made.store, comparison.experiment, record)
 
 
 def _find_base_run(store: Store, word: str, selection: Selection) -> str | None:

@@ -9,7 +9,7 @@ from io import StringIO
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.comparison import ComparedMetric
-from bakeoff.pipeline.commands.compare.stored_comparison import ReportRecord, keep_report
+from bakeoff.pipeline.commands.compare.stored_comparison import keep_report
 from bakeoff.pipeline.commands.diff.changed_rows import ROW_COLUMNS, ChangedRows, RowGroup
 from bakeoff.pipeline.commands.diff.changes import Change
 from bakeoff.pipeline.commands.diff.effects import Effect
@@ -87,7 +87,7 @@ class Findings:
     def keep(self, experiment: str) -> str:
         """Store the findings as a run of the comparisons of an experiment, and return its id."""
         runs = {run.run_id: run.name for run in self.runs}
-        return keep_report(self.store, experiment, ReportRecord(self.kind, self.report, runs, self.render))
+        return keep_report(self.store, experiment, self.kind, self.report, runs, self.render)
 
 
 def tabulate_effects(measured: Sequence[MeasuredChange], metric: ComparedMetric) -> Table:

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.comparison import Comparison
-from bakeoff.pipeline.commands.compare.figure_files import list_figures
 from bakeoff.pipeline.commands.compare.latex_tables import TableStyle, hide_folders, write_tables
+from bakeoff.pipeline.commands.compare.pictures import write_pictures
 from bakeoff.pipeline.commands.compare.run_facts import RUN_KEY, RunFacts
 from bakeoff.pipeline.commands.compare.stored_comparison import compare_selection, select_runs
 from bakeoff.pipeline.commands.paper import capsule
@@ -89,7 +89,7 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
     files = {
         **{name: text.encode() for name, text in texts.items()},
         capsule.SCORES: _write_scores(scores, jobs),
-        **{f"figures/{name}": content for name, content in list_figures(comparison).items()},
+        **{f"figures/{name}": content for name, content in write_pictures(comparison, ".pdf").items()},
         **{name: file.read_bytes() for name, file in {**code, **(data if request.data else {})}.items()},
     }
     return files, _list_facts(request, style, newest)
@@ -109,7 +109,7 @@ def _select_jobs(request: PaperRequest) -> tuple[Store, Comparison, Jobs]:
     request.require_one_selection()
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     selection = select_runs(store, request)
-    comparison = compare_selection(store, selection, request).comparison
+    comparison = compare_selection(store, selection, request)
     if any(RUN_KEY in row.params for row in comparison.configurations):
         raise UserError("the rows are named by ids of runs, which no other store has; select the runs by sweep=NAME.")
     if any(metric.name.startswith(TIME_PREFIXES) for metric in comparison.metrics):

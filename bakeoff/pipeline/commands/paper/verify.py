@@ -207,7 +207,7 @@ def _compare_jobs(
 def _compare_tables(tables: str, repeated: SelectionRequest, style: TableStyle) -> tuple[str, list[str]]:
     """Return whether the tables of the repeated jobs are those of the capsule, and each line that differs."""
     try:
-        now = write_tables(make_comparison(repeated).comparison, style)
+        now = write_tables(make_comparison(repeated), style)
     except UserError as error:
         return NOT_WRITTEN, [f"{capsule.TABLES} cannot be written: {error}"]
     # LaTeX reads other characters that end a line, such as a form feed, in another way.

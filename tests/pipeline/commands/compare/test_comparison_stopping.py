@@ -104,7 +104,7 @@ def write_repeats(store: Store, learner: str, scores: Sequence[np.ndarray], **pa
 
 def compare(store: Store, **keys: Any) -> Comparison:
     own = {"filter": "params.dataset = 'iris'", "tracking__uri": store.uri, "tracking__experiment": "experiment"}
-    return make_comparison(CompareRequest(**{**own, **keys})).comparison
+    return make_comparison(CompareRequest(**{**own, **keys}))
 
 
 @pytest.fixture

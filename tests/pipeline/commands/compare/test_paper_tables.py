@@ -12,8 +12,8 @@ import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
 
 from bakeoff.pipeline.commands.compare.comparison import ComparedMetric, Comparison
-from bakeoff.pipeline.commands.compare.figure_files import draw_diagram, list_figures
 from bakeoff.pipeline.commands.compare.latex_tables import TableStyle, abbreviate_names, write_tables
+from bakeoff.pipeline.commands.compare.pictures import write_diagram, write_pictures
 from bakeoff.pipeline.errors import UserError
 
 NAMES = ("svm", "knn n_neighbors=5", "logistic_regression C=0.1 standardize", "a_very_long_learner_name " * 3)
@@ -150,15 +150,15 @@ def test_tables_have_nothing_that_nobody_pastes(wide: Comparison) -> None:
 
 def test_figures_are_the_same_bytes_each_time_and_the_diagram_is_first() -> None:
     comparison = make_comparison(AWKWARD, LEARNERS)
-    figures = list_figures(comparison)
+    figures = write_pictures(comparison, ".pdf")
     assert list(figures) == ["critical_difference.pdf", "fold_scores.pdf"]
-    assert figures == list_figures(comparison)
+    assert figures == write_pictures(comparison, ".pdf")
     assert all(content.startswith(b"%PDF") and b"CreationDate" not in content for content in figures.values())
-    assert draw_diagram(comparison, ".pdf") == figures["critical_difference.pdf"]
-    assert draw_diagram(comparison, ".svg").startswith(b"<?xml")
+    assert write_diagram(comparison, ".pdf") == figures["critical_difference.pdf"]
+    assert write_diagram(comparison, ".svg").startswith(b"<?xml")
 
 
 @pytest.mark.parametrize(("datasets", "reason"), [(("iris",), "one dataset"), (("iris", "wine"), "too few")])
 def test_no_diagram_is_drawn_of_mean_ranks_that_were_not_tested(datasets: tuple[str, ...], reason: str) -> None:
     with pytest.raises(UserError, match=rf"{reason}.* at least three configurations on six datasets"):
-        draw_diagram(make_comparison(datasets, LEARNERS), ".svg")
+        write_diagram(make_comparison(datasets, LEARNERS), ".svg")

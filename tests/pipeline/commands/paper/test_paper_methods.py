@@ -22,10 +22,11 @@ import bakeoff
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.latex_tables import write_tables
-from bakeoff.pipeline.commands.compare.stored_comparison import render_report
+from bakeoff.pipeline.commands.compare.reports import render_report
 from bakeoff.pipeline.commands.paper import references
 from bakeoff.pipeline.commands.paper.methods import write_methods
 from bakeoff.pipeline.commands.paper.references import write_references
+from bakeoff.pipeline.tracking.store import open_store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning")
@@ -45,8 +46,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def read_study(result: bakeoff.ComparisonResult) -> Study:
-    assert result.made.store is not None
-    return result.comparison, read_stored_runs(result.made.store, result.comparison.run_ids)
+    store = open_store(None, result.comparison.experiment)
+    return result.comparison, read_stored_runs(store, result.comparison.run_ids)
 
 
 @pytest.fixture(scope="module")
