@@ -108,18 +108,18 @@ def format_p(p: float) -> str:
     return "< .001" if p < MIN_PRINTED_P else f"{p:#.2g}".removeprefix("0")
 
 
-def equate_p(p: float) -> str:
-    """Return a p-value as an equation.
+def equate_p(p: float, sign: str = "=") -> str:
+    """Return a p-value as an equation, or with the sign ≤ or ≥ as a bound of several.
 
     Examples
     --------
-    >>> equate_p(0.0312), equate_p(0.0004), equate_p(float("nan"))
-    ('p = .031', 'p < .001', 'p unknown')
+    >>> equate_p(0.0312), equate_p(0.0004, "≤"), equate_p(0.2, "≥"), equate_p(float("nan"))
+    ('p = .031', 'p < .001', 'p ≥ .20', 'p unknown')
     """
     if math.isnan(p):
         return "p unknown"
     text = format_p(p)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
+    return f"p {text}" if text.startswith("<") else f"p {sign} {text}"
 
 
 def format_percent(share: float) -> str:

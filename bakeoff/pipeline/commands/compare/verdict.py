@@ -58,11 +58,17 @@ class Standing:
     tests : Tests
     measure : str
         What the order is by.
+    place : str
+        Where the order was found, as the sentence begins: ``Over 6 datasets``.
+    test : str
+        The name of the test, as the sentence ends.
     """
 
     order: tuple[str, ...]
     tests: Tests
     measure: str = "mean"
+    place: str = ""
+    test: str = ""
 
     def is_told_apart(self, first: str, second: str) -> bool:
         """Whether two configurations are distinguished."""
@@ -183,9 +189,7 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
             f"mean ranks: {_enumerate(reversed_pairs)}. The table of pairs has all results.",
         )
     tests = {frozenset((pair.first, pair.second)): (pair.is_told_apart, pair.p_value) for pair in result.pairs}
-    standing = Standing(order, tests, "mean rank")
-    claim = write_standing(standing).removesuffix(".").replace("No two of", "no two of")
-    sentence = f"Over {n_datasets}, {claim} ({result.test_name})."
+    sentence = write_standing(Standing(order, tests, "mean rank", f"Over {n_datasets}", result.test_name))
     n_least = count_least_datasets(len(tests), settings.alpha)
     if result.test == NEMENYI or len(result.datasets) >= n_least:
         return (sentence,)
@@ -206,34 +210,44 @@ def write_standing(standing: Standing) -> str:
     >>> write_standing(Standing(("svm", "mlp", "knn"), tests))
     'svm and mlp are the best and do not differ significantly, p = .41; both beat knn, p = .0030.'
     """
+    start = f"{standing.place}, " if standing.place else ""
+    end = f" ({standing.test})" if standing.test else ""
+    return f"{start}{_write_claim(standing)}{end}."
+
+
+def _write_claim(standing: Standing) -> str:
+    """Return who leads and whom the leaders beat, without the place and the test."""
     leaders = standing.leaders
     best, *rivals = leaders
     others = [name for name in standing.order if name not in leaders]
     if not rivals:
-        return f"{best} is the best: it beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}."
+        return f"{best} is the best: it beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}"
     are_first = list(standing.order[: len(leaders)]) == leaders
     are_equal = not any(standing.is_told_apart(*pair) for pair in combinations(leaders, 2))
     if not are_first or not are_equal:
-        # A highly variable configuration may be indistinguishable from the best although its scores are worse than
-        # others'.
-        beaten = f" and beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}" if others else ""
-        among = [
-            f"{first} beats {second}"
-            for first, second in combinations(rivals, 2)
-            if standing.is_told_apart(first, second)
-        ]
-        inner = f"; of these, {_enumerate(among)}" if among else ""
-        return f"{best} has the best {standing.measure}{beaten}; {_write_undecided(standing, rivals, [best])}{inner}."
+        return _write_contradiction(standing, rivals, others)
     p = _bound_p([standing.tests[frozenset(pair)][1] for pair in combinations(leaders, 2)], min)
-    if not others:
-        claim = (
-            f"{join_words(leaders)} do not differ"
-            if len(leaders) == 2
-            else f"No two of the {len(leaders)} configurations differ"
-        )
-        return f"{claim} significantly, {p}."
-    claim = f"{_enumerate(leaders)} are the best and do not differ significantly, {p}"
-    return f"{claim}; {_write_beaten(standing, leaders, others)}."
+    if others:
+        beaten = _write_beaten(standing, leaders, others)
+        return f"{_enumerate(leaders)} are the best and do not differ significantly, {p}; {beaten}"
+    if len(leaders) == 2:
+        return f"{join_words(leaders)} do not differ significantly, {p}"
+    none = "no" if standing.place else "No"
+    return f"{none} two of the {len(leaders)} configurations differ significantly, {p}"
+
+
+def _write_contradiction(standing: Standing, rivals: Sequence[str], others: Sequence[str]) -> str:
+    """Return who has the best mean, if the tests do not follow the order of the means.
+
+    A highly variable configuration may be indistinguishable from the best although its scores are worse than others'.
+    """
+    best = standing.order[0]
+    beaten = f" and beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}" if others else ""
+    among = [
+        f"{first} beats {second}" for first, second in combinations(rivals, 2) if standing.is_told_apart(first, second)
+    ]
+    inner = f"; of these, {_enumerate(among)}" if among else ""
+    return f"{best} has the best {standing.measure}{beaten}; {_write_undecided(standing, rivals, [best])}{inner}"
 
 
 def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[str]) -> str:
@@ -298,10 +312,9 @@ def _enumerate(names: Sequence[str]) -> str:
 
 def _bound_p(ps: Sequence[float], choose: Callable[[Sequence[float]], float]) -> str:
     """Return the p-values in brief: the largest if they are significant, the smallest otherwise."""
-    text = equate_p(choose(ps))
-    if len({equate_p(p) for p in ps}) == 1:
-        return text
-    return text.replace("=", "≤" if choose is max else "≥")
+    bound = "≤" if choose is max else "≥"
+    are_equal = len({equate_p(p) for p in ps}) == 1
+    return equate_p(choose(ps), "=" if are_equal else bound)
 
 
 @dataclass(frozen=True)
