@@ -1,8 +1,8 @@
 """Analysis of the selected runs by each metric, with the notes that a reader needs."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 
@@ -15,18 +15,20 @@ from bakeoff.pipeline.commands.compare.cells import (
 from bakeoff.pipeline.commands.compare.comparison import (
     WILCOXON,
     Cell,
+    CellKey,
     ComparedDataset,
     ComparedMetric,
     Comparison,
     Configuration,
     MetricResult,
+    ScoredCells,
     Settings,
 )
 from bakeoff.pipeline.commands.compare.dataset_analysis import analyze_dataset, rank_cells
 from bakeoff.pipeline.commands.compare.overall_analysis import analyze_overall, compare_costs
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
-from bakeoff.pipeline.commands.compare.run_grid import CellKey, RunGrid, arrange_runs
-from bakeoff.pipeline.commands.compare.selection import BEST_WORDS, ChosenRows, Selection, choose_rows, find_base
+from bakeoff.pipeline.commands.compare.run_grid import RunGrid, arrange_runs
+from bakeoff.pipeline.commands.compare.selection import BEST_WORDS, Selection, choose_rows, find_base
 from bakeoff.pipeline.commands.compare.stopping import require_repeats
 from bakeoff.pipeline.commands.compare.verdict import write_overall_verdict, write_repeats
 from bakeoff.pipeline.errors import UserError
@@ -40,30 +42,6 @@ POWER = 0.8
 MAX_REASONS = 3
 MAX_DATASETS_IN_VERDICT = 4
 """Up to this many datasets, the verdict includes one on each dataset if no tests over datasets are possible."""
-
-
-@dataclass(frozen=True)
-class ScoredCells:
-    """Scores to compare, of stored runs or of a table.
-
-    Attributes
-    ----------
-    metrics : tuple of ComparedMetric
-    datasets : tuple of ComparedDataset
-    configurations : sequence of Configuration
-    cells : mapping of CellKey to Cell
-        A cell for each configuration and dataset.
-    selection : str
-        A description of their origin.
-    notes : sequence of str
-    """
-
-    metrics: tuple[ComparedMetric, ...]
-    datasets: tuple[ComparedDataset, ...]
-    configurations: Sequence[Configuration]
-    cells: Mapping[CellKey, Cell]
-    selection: str
-    notes: Sequence[str]
 
 
 def compare_runs(store: Store, selection: Selection, request: SelectionRequest, command: str = "") -> Comparison:
@@ -121,14 +99,13 @@ def compare_cells(scored: ScoredCells, request: SelectionRequest, command: str =
     UserError
         Fewer than two configurations have scores, or there is no such base.
     """
-    metrics, datasets, configurations = scored.metrics, scored.datasets, scored.configurations
-    chosen = choose_rows(configurations, scored.cells, request.base, request.choice != "none")
     # Rows are chosen before they are ordered: the best row is the default base, and it must be one that remains.
-    rows = _order_rows(_drop_empty_rows(chosen), chosen, datasets, metrics[0])
+    chosen = _order_rows(_drop_empty_rows(choose_rows(scored, request.base, request.choice != "none")))
+    metrics, datasets, rows = chosen.metrics, chosen.datasets, chosen.configurations
     settings = _make_settings(request, rows)
-    results = tuple(_analyze_metric(metric, datasets, rows, chosen, settings) for metric in metrics)
+    results = tuple(_analyze_metric(metric, chosen, settings) for metric in metrics)
     row_cells = tuple(chosen.cells[row.name, dataset.name] for row in rows for dataset in datasets)
-    notes = [*scored.notes, *chosen.notes, *_write_cell_notes(row_cells, datasets)]
+    notes = [*chosen.notes, *_write_cell_notes(row_cells, datasets)]
     overall = results[0].overall
     if settings.overall != WILCOXON and (overall is None or overall.test == WILCOXON):
         notes.append(f"overall={settings.overall} compares three or more configurations over several datasets only.")
@@ -138,7 +115,7 @@ def compare_cells(scored: ScoredCells, request: SelectionRequest, command: str =
         command=hide_secrets(command),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         verdict=(*_write_verdict(results[0]), *write_repeats(results[0], datasets, row_cells, settings)),
-        notes=(*notes, *_write_notes(metrics, datasets, settings, len(configurations))),
+        notes=(*notes, *_write_notes(metrics, datasets, settings, len(scored.configurations))),
         settings=settings,
         metrics=metrics,
         datasets=datasets,
@@ -170,52 +147,45 @@ def _make_settings(request: SelectionRequest, rows: Sequence[Configuration]) -> 
     )
 
 
-def _drop_empty_rows(chosen: ChosenRows) -> list[Configuration]:
-    """Return the rows that have scores on some dataset, and note the others; reject fewer than two rows."""
+def _drop_empty_rows(scored: ScoredCells) -> ScoredCells:
+    """Return the rows that have scores on some dataset, with notes on the others; reject fewer than two rows."""
     # A row without any scores would leave no dataset complete.
-    full = {name for (name, _), cell in chosen.cells.items() if not cell.reason}
-    kept = [row for row in chosen.rows if row.name in full]
-    chosen.notes += [f"{row.name} has no scores and is left out." for row in chosen.rows if row.name not in full]
+    full = {name for (name, _), cell in scored.cells.items() if not cell.reason}
+    kept = [row for row in scored.configurations if row.name in full]
     if len(kept) < 2:
-        empty = [cell for cell in chosen.cells.values() if cell.reason]
+        empty = [cell for cell in scored.cells.values() if cell.reason]
         reasons = [f"; {cell.configuration} on {cell.dataset}: {cell.reason}" for cell in empty[:MAX_REASONS]]
         found = "only one configuration has" if kept else "no configuration has"
         raise UserError(
             f"compare: {found} scores in all folds of a dataset, and a comparison needs two{''.join(reasons)}."
         )
-    return kept
+    notes = [f"{row.name} has no scores and is left out." for row in scored.configurations if row.name not in full]
+    return replace(scored, configurations=kept, notes=[*scored.notes, *notes])
 
 
-def _order_rows(
-    rows: Sequence[Configuration], chosen: ChosenRows, datasets: Sequence[ComparedDataset], metric: ComparedMetric
-) -> list[Configuration]:
+def _order_rows(scored: ScoredCells) -> ScoredCells:
     """Return the rows by mean rank on the datasets where all have scores, or on all datasets if there are none."""
-    names = [row.name for row in rows]
-    ranks = [rank_cells(_list_cells(chosen, names, dataset), metric) for dataset in datasets]
+    rows = scored.configurations
+    ranks = [rank_cells(_list_cells(scored, dataset), scored.metrics[0]) for dataset in scored.datasets]
     complete = [own for own in ranks if len(own) == len(rows)] or ranks
-    own_ranks = {name: [own[name] for own in complete if name in own] for name in names}
-    return sorted(rows, key=lambda row: sum(own_ranks[row.name]) / len(own_ranks[row.name]))
+    own_ranks = {row.name: [own[row.name] for own in complete if row.name in own] for row in rows}
+    ordered = sorted(rows, key=lambda row: sum(own_ranks[row.name]) / len(own_ranks[row.name]))
+    return replace(scored, configurations=ordered)
 
 
-def _list_cells(chosen: ChosenRows, names: Sequence[str], dataset: ComparedDataset) -> list[Cell]:
-    """Return the cells of a dataset that have scores."""
-    cells = [chosen.cells[name, dataset.name] for name in names]
+def _list_cells(scored: ScoredCells, dataset: ComparedDataset) -> list[Cell]:
+    """Return the cells of a dataset that have scores, in the order of the rows."""
+    cells = [scored.cells[row.name, dataset.name] for row in scored.configurations]
     return [cell for cell in cells if not cell.reason]
 
 
-def _analyze_metric(
-    metric: ComparedMetric,
-    datasets: Sequence[ComparedDataset],
-    rows: Sequence[Configuration],
-    chosen: ChosenRows,
-    settings: Settings,
-) -> MetricResult:
-    names = [row.name for row in rows]
+def _analyze_metric(metric: ComparedMetric, chosen: ScoredCells, settings: Settings) -> MetricResult:
+    names = [row.name for row in chosen.configurations]
     results = tuple(
-        analyze_dataset(dataset, metric, _list_cells(chosen, names, dataset), settings) for dataset in datasets
+        analyze_dataset(dataset, metric, _list_cells(chosen, dataset), settings) for dataset in chosen.datasets
     )
     overall = None
-    if len(datasets) > 1:
+    if len(results) > 1:
         overall = analyze_overall(results, names, metric, settings)
         overall = replace(overall, verdict=write_overall_verdict(overall, metric, settings))
     pareto = compare_costs(results, names, chosen.cells, metric, settings.base)

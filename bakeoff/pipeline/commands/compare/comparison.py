@@ -5,7 +5,7 @@ are None or NaN, never 0, and have a reason.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -141,6 +141,36 @@ class Cell:
     def test_train_ratio(self) -> float:
         """The number of test rows per training row."""
         return self.n_test / self.n_train if math.isnan(self.assumed_ratio) else self.assumed_ratio
+
+
+CellKey = tuple[str, str]
+"""The names of a configuration and a dataset."""
+
+
+@dataclass(frozen=True)
+class ScoredCells:
+    """Scores to compare, of stored runs or of a table.
+
+    Attributes
+    ----------
+    metrics : tuple of ComparedMetric
+    datasets : tuple of ComparedDataset
+    configurations : sequence of Configuration
+        The rows of the comparison.
+    cells : mapping of CellKey to Cell
+        A cell for each configuration and dataset, and for the configurations that a row represents.
+    selection : str
+        A description of their origin.
+    notes : sequence of str
+        Sentences on omitted rows, and on the choices of rows.
+    """
+
+    metrics: tuple[ComparedMetric, ...]
+    datasets: tuple[ComparedDataset, ...]
+    configurations: Sequence[Configuration]
+    cells: Mapping[CellKey, Cell]
+    selection: str
+    notes: Sequence[str]
 
 
 WILCOXON = "wilcoxon"

@@ -6,13 +6,14 @@ from itertools import combinations
 
 import numpy as np
 
-from bakeoff.pipeline.commands.compare import dataset_analysis, run_grid
+from bakeoff.pipeline.commands.compare import dataset_analysis
 from bakeoff.pipeline.commands.compare.comparison import (
     BETTER,
     NEMENYI,
     WILCOXON,
     WORSE,
     Cell,
+    CellKey,
     ComparedMetric,
     DatasetResult,
     OverallPair,
@@ -158,7 +159,7 @@ def _count_marks(results: Sequence[DatasetResult], name: str) -> tuple[int, int,
 def compare_costs(
     results: Sequence[DatasetResult],
     names: Sequence[str],
-    cells: Mapping[run_grid.CellKey, Cell],
+    cells: Mapping[CellKey, Cell],
     metric: ComparedMetric,
     base: str,
 ) -> tuple[ParetoPoint, ...]:

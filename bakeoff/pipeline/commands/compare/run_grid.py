@@ -6,6 +6,7 @@ Runs that cannot be paired are rejected, with a specific message for each reason
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bakeoff.pipeline.commands.compare.comparison import CellKey
 from bakeoff.pipeline.commands.compare.run_facts import (
     FIRST_REPEAT,
     Params,
@@ -27,8 +28,6 @@ NO_RUN = "no run"
 
 Draw = tuple[int, str]
 """The first repeat and the seed of a run."""
-CellKey = tuple[str, str]
-"""The names of a configuration and a dataset."""
 
 
 @dataclass(frozen=True)

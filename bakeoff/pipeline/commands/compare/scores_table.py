@@ -15,13 +15,14 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.cells import label_metric
-from bakeoff.pipeline.commands.compare.compare_runs import ScoredCells, compare_cells
+from bakeoff.pipeline.commands.compare.compare_runs import compare_cells
 from bakeoff.pipeline.commands.compare.comparison import (
     Cell,
     ComparedDataset,
     ComparedMetric,
     Comparison,
     Configuration,
+    ScoredCells,
 )
 from bakeoff.pipeline.commands.compare.request import PARQUET, CompareRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean

@@ -14,11 +14,11 @@ performance evaluation. Journal of Machine Learning Research 11, 2079-2107.
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bakeoff.pipeline.commands.compare.comparison import Cell, Configuration
+from bakeoff.pipeline.commands.compare.comparison import Cell, CellKey, Configuration, ScoredCells
 from bakeoff.pipeline.commands.compare.run_facts import (
     RUN_KEY,
     RunFacts,
@@ -28,7 +28,6 @@ from bakeoff.pipeline.commands.compare.run_facts import (
     list_ids,
     separate_run,
 )
-from bakeoff.pipeline.commands.compare.run_grid import CellKey
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 from bakeoff.pipeline.tracking.history import find_runs_of_jobs
@@ -185,90 +184,75 @@ def find_base(word: str, rows: Sequence[Configuration]) -> str:
     raise UserError(f"compare: base={word} is not among the configurations. {did_you_mean(word, known)}")
 
 
-@dataclass
-class ChosenRows:
-    """The rows of a comparison after choosing among configurations.
-
-    Attributes
-    ----------
-    rows : list of Configuration
-    cells : dict of CellKey to Cell
-        The cells of the rows and of the configurations they represent.
-    notes : list of str
-        A sentence for each learner with several configurations, and one for each choice made on a dataset.
-    """
-
-    cells: dict[CellKey, Cell]
-    rows: list[Configuration] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+Choice = tuple[Sequence[Configuration], Mapping[CellKey, Cell], Sequence[str]]
+"""The rows of a learner, the cells of a row that represents several configurations, and notes on the choice."""
 
 
-def choose_rows(
-    configurations: Sequence[Configuration], cells: Mapping[CellKey, Cell], base: str, may_choose: bool
-) -> ChosenRows:
+def choose_rows(scored: ScoredCells, base: str, may_choose: bool) -> ScoredCells:
     """Reduce the configurations of each learner to one row if this is possible without test scores.
 
     With a single learner, there are no learners to compare, so all configurations are rows.
 
     Parameters
     ----------
-    configurations : sequence of Configuration
-    cells : mapping of CellKey to Cell
+    scored : ScoredCells
     base : str
         The base; if it is a configuration, all configurations of its learner remain rows.
     may_choose : bool
         Whether a row may represent several configurations.
     """
-    by_learner = group_by(configurations, lambda each: each.learner)
-    chosen = ChosenRows(dict(cells))
+    by_learner = group_by(scored.configurations, lambda each: each.learner)
+    rows: list[Configuration] = []
+    cells = dict(scored.cells)
+    notes = list(scored.notes)
     for own in by_learner.values():
-        # Runs selected individually are not alternatives to choose among.
-        if len(own) == 1 or any(RUN_KEY in each.params for each in own):
-            chosen.rows += own
-        else:
-            is_base = base in [each.name for each in own]
-            _add_learner(chosen, own, may_choose and len(by_learner) > 1 and not is_base)
-    return chosen
+        is_base = base in [each.name for each in own]
+        chosen, combined, remarks = _choose_row(own, scored, may_choose and len(by_learner) > 1 and not is_base)
+        rows += chosen
+        cells |= combined
+        notes += remarks
+    return replace(scored, configurations=rows, cells=cells, notes=notes)
 
 
-def _add_learner(chosen: ChosenRows, own: Sequence[Configuration], may_choose: bool) -> None:
-    """Add one or more rows for a learner with several configurations."""
+def _choose_row(own: Sequence[Configuration], scored: ScoredCells, may_choose: bool) -> Choice:
+    """Return the row or the rows of a learner."""
+    # Runs selected individually are not alternatives to choose among.
+    if len(own) == 1 or any(RUN_KEY in each.params for each in own):
+        return own, {}, []
     tuned = [each for each in own if each.params.get("tuning", "none") != "none"]
     names = [each.name for each in own]
-    full = [cell for (name, _), cell in chosen.cells.items() if name in names and not cell.reason]
+    full = [cell for (name, _), cell in scored.cells.items() if name in names and not cell.reason]
     count = f"{own[0].learner} has {len(own)} configurations"
     # The scores of a tuned configuration account for its choice of hyperparameters, so it is preferred.
     if may_choose and len(tuned) == 1:
-        chosen.rows += tuned
-        chosen.notes.append(
-            f"{count}: the tuned one represents the learner, because its choices did not use the test rows."
-        )
-    elif may_choose and all(cell.validation for cell in full):
-        chosen.notes.append(f"{count}: in each fold, the one with the best validation score represents the learner.")
-        _add_chosen_row(chosen, own)
-    else:
-        chosen.rows += own
-        cure = (
-            " Tuning (tuning=default, tuning=grid) or unused validation rows would allow a choice without the "
-            "test rows."
-        )
-        chosen.notes.append(
-            f"{count}, each in a separate row, and Holm's correction counts them all: the best of the "
-            f"{len(own)} was chosen by the scores shown here, so its mean is "
-            f"optimistic.{cure if may_choose else ''}"
-        )
+        note = f"{count}: the tuned one represents the learner, because its choices did not use the test rows."
+        return tuned, {}, [note]
+    if may_choose and all(cell.validation for cell in full):
+        row, cells, notes = _combine_row(own, scored)
+        note = f"{count}: in each fold, the one with the best validation score represents the learner."
+        return [row], cells, [note, *notes]
+    cure = " Tuning (tuning=default, tuning=grid) or unused validation rows would allow a choice without the test rows."
+    note = (
+        f"{count}, each in a separate row, and Holm's correction counts them all: the best of the {len(own)} was "
+        f"chosen by the scores shown here, so its mean is optimistic.{cure if may_choose else ''}"
+    )
+    return own, {}, [note]
 
 
-def _add_chosen_row(chosen: ChosenRows, own: Sequence[Configuration]) -> None:
-    """Add a row that takes each fold from the configuration with the best validation score in that fold."""
+def _combine_row(
+    own: Sequence[Configuration], scored: ScoredCells
+) -> tuple[Configuration, dict[CellKey, Cell], list[str]]:
+    """Return a row that takes each fold from the configuration with the best validation score in that fold."""
     row = Configuration(f"{own[0].learner}{CHOSEN_SUFFIX}", own[0].learner, members=tuple(each.name for each in own))
-    chosen.rows.append(row)
-    for dataset in dict.fromkeys(dataset for _, dataset in chosen.cells):
-        cell = _combine_cells(row.name, [chosen.cells[name, dataset] for name in row.members])
-        chosen.cells[row.name, dataset] = cell
+    cells = {}
+    notes = []
+    for dataset in scored.datasets:
+        cell = _combine_cells(row.name, [scored.cells[name, dataset.name] for name in row.members])
+        cells[row.name, dataset.name] = cell
         folds = [f"{name} in {count_nouns(n, 'fold')}" for name, n in cell.chosen.items()]
         if folds:
-            chosen.notes.append(f"Chosen: {row.name} on {dataset}: {join_words(folds)}.")
+            notes.append(f"Chosen: {row.name} on {dataset.name}: {join_words(folds)}.")
+    return row, cells, notes
 
 
 def _combine_cells(name: str, members: Sequence[Cell]) -> Cell:
