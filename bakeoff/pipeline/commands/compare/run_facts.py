@@ -60,22 +60,30 @@ class RunFacts:
     Attributes
     ----------
     run : StoredRun
-    learner, dataset, seed : str
-    configuration : Params
-        The params of the job without those of dataset, seed and evaluation; empty if unknown.
-    evaluation : Params
-        The params of the folds.
     reason : str
         Why there are no complete scores; empty for a finished run.
+    configuration : Params
+        The params of the job without those of dataset, seed and evaluation; empty if unknown.
     """
 
     run: StoredRun
-    learner: str
-    dataset: str
     reason: str
-    seed: str = ""
     configuration: Params = ()
-    evaluation: Params = ()
+
+    @property
+    def learner(self) -> str:
+        """The learner, or the name of a run without params."""
+        return self.run.params.get("learner", self.run.name)
+
+    @property
+    def dataset(self) -> str:
+        """The dataset, or a question mark if it is unknown."""
+        return self.run.params.get("dataset", "?")
+
+    @property
+    def seed(self) -> str:
+        """The seed; empty if it is unknown."""
+        return self.run.params.get("seed", "")
 
     @property
     def short_id(self) -> str:
@@ -91,6 +99,11 @@ class RunFacts:
     def draw(self) -> tuple[int, str]:
         """The first repeat and the seed: runs of a dataset with the same draw have the same splits."""
         return int(self.run.params.get(FIRST_REPEAT, "0")), self.seed
+
+    @property
+    def evaluation(self) -> Mapping[str, str]:
+        """The params of the folds."""
+        return {key: value for key, value in self.run.params.items() if _part_of(key) == "evaluation"}
 
     @property
     def splits_digest(self) -> str:
@@ -127,27 +140,18 @@ def describe_run(run: StoredRun) -> RunFacts:
     reason = _explain_status(run)
     missing = [key for key in REQUIRED_PARAMS if key not in run.params]
     if missing and reason:
-        return RunFacts(run, run.params.get("learner", run.name), run.params.get("dataset", "?"), reason)
+        return RunFacts(run, reason)
     if missing:
         raise UserError(
             f"compare: run {run.run_id} ({run.name or 'without a name'}) has no param {missing[0]!r}: it was not "
             "written by bakeoff; exclude it, for example with filter=\"params.learner != ''\"."
         )
-    evaluation = {key: value for key, value in run.params.items() if _part_of(key) == "evaluation"}
-    return RunFacts(
-        run=run,
-        learner=run.params["learner"],
-        dataset=run.params["dataset"],
-        reason=reason,
-        seed=run.params["seed"],
-        configuration=_sort_params(_list_own_params(run)),
-        evaluation=_sort_params(evaluation),
-    )
+    return RunFacts(run, reason, _sort_params(_list_own_params(run)))
 
 
 def describe_absent_job(learner: str, dataset: str, reason: str) -> RunFacts:
     """Return the facts of a job that has no run."""
-    return RunFacts(StoredRun("", learner, "", False, 0, {}, {}, {}), learner, dataset, reason)
+    return RunFacts(StoredRun("", learner, "", False, 0, {"dataset": dataset}, {}, {}), reason)
 
 
 def separate_run(facts: RunFacts, remark: str = "") -> RunFacts:

@@ -159,7 +159,7 @@ def _take_newest(finished: Sequence[RunFacts]) -> tuple[list[RunFacts], list[str
 
 def _describe_differences(first: RunFacts, second: RunFacts) -> str:
     """Return the evaluation keys in which two runs differ, with both values; empty if there are none."""
-    ours, theirs = dict(first.evaluation), dict(second.evaluation)
+    ours, theirs = first.evaluation, second.evaluation
     keys = [key for key in sorted({**ours, **theirs}) if key not in UNPAIRED_KEYS and ours.get(key) != theirs.get(key)]
     return ", ".join(f"{key} ({ours.get(key, 'not set')} and {theirs.get(key, 'not set')})" for key in keys)
 
