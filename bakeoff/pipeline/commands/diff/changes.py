@@ -18,11 +18,12 @@ KeyPath = tuple[str, ...]
 
 DATA = "dataset"
 LEARNER = "learner"
+EVALUATION = "evaluation"
 MIXED_PARTS = (
     DATA, "preprocessing", LEARNER, "tuning", "pruning", "balance", "target", "calibration", "threshold",
 )  # fmt: skip
 """The parts that hybrids take from either configuration."""
-MIXED_KEYS = (("evaluation", "validation"),)
+MIXED_KEYS = ((EVALUATION, "validation"),)
 """Keys of other parts that leave the test rows of each fold as they are."""
 COLUMNS_KEY = "drop"
 """The key of a dataset with the columns to leave out."""

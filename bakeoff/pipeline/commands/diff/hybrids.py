@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.run_facts import SHORT_ID_LETTERS
-from bakeoff.pipeline.commands.diff.changes import LEARNER, Mixture, Variant, find_changes, join_changes
+from bakeoff.pipeline.commands.diff.changes import EVALUATION, LEARNER, Mixture, Variant, find_changes, join_changes
 from bakeoff.pipeline.commands.diff.effects import Changes
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.config.words import SWEEP_KEYS, Invocation
@@ -22,7 +22,6 @@ from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_series, read_stored_runs
 
-EVALUATION = "evaluation"
 DONE_KINDS = (FINISHED, SKIPPED)
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields
 from os import PathLike
 from typing import Any
 
-import pandas as pd
-
 from bakeoff.pipeline.commands.compare.request import require_choice
 from bakeoff.pipeline.commands.diff import ablation
 from bakeoff.pipeline.commands.diff.difference import explain_difference
@@ -131,47 +129,34 @@ def _explain(
     made: ReportRequest = request(**{**names, **own, "trust": trust, "keep": keep})
     with own_process_state():
         findings = explain(made, overrides, source)
-        return DifferenceResult(findings, findings.keep(made.tracking__experiment) if keep else None)
+        run_id = findings.keep(made.tracking__experiment) if keep else None
+        return DifferenceResult(**vars(findings), run_id=run_id)
 
 
 @dataclass(frozen=True, repr=False)
-class DifferenceResult:
+class DifferenceResult(Findings):
     """The effects of changes between configurations.
 
     Attributes
     ----------
-    findings : Findings
+    difference : float
+        The difference of the mean headline scores, b minus a; of `ablate`, that of the simpler configuration.
+    changes : DataFrame
+        A row for each change, with key, before, after, effect, low, high and p_value.
+    rows : DataFrame
+        A row for each test row whose prediction changed, with row, truth, before and after.
+    groups : DataFrame
+        What the rows that became worse have in common.
     run_id : str or None
         The run that stores the reports, if ``keep=True``.
     """
 
-    findings: Findings
     run_id: str | None = None
-
-    @property
-    def difference(self) -> float:
-        """The difference of the mean headline scores, b minus a; of `ablate`, that of the simpler configuration."""
-        return self.findings.difference
-
-    @property
-    def changes(self) -> pd.DataFrame:
-        """A row for each change, with key, before, after, effect, low, high and p_value."""
-        return self.findings.changes
-
-    @property
-    def rows(self) -> pd.DataFrame:
-        """A row for each test row whose prediction changed, with row, truth, before and after."""
-        return self.findings.rows
-
-    @property
-    def groups(self) -> pd.DataFrame:
-        """What the rows that became worse have in common."""
-        return self.findings.groups
 
     @property
     def verdict(self) -> str:
         """The verdict in sentences, one per line."""
-        return "\n".join(self.findings.report.verdict)
+        return "\n".join(self.report.verdict)
 
     def render(self, to: str) -> str:
         """Return a report.
@@ -186,11 +171,10 @@ class DifferenceResult:
             The format does not exist.
         """
         require_choice("to", to)
-        return self.findings.render(to)
+        return super().render(to)
 
     def __repr__(self) -> str:
-        return f"<DifferenceResult: {self.findings.report.verdict[0]}>"
+        return f"<DifferenceResult: {self.report.verdict[0]}>"
 
     def _repr_html_(self) -> str:
-        report = self.findings.report
-        return show_html(repr(self), [self.changes, self.groups], [*report.verdict, *report.notes])
+        return show_html(repr(self), [self.changes, self.groups], [*self.report.verdict, *self.report.notes])

@@ -9,7 +9,7 @@ from typing import Any
 from bakeoff.pipeline.commands.compare.cells import choose_compared_metrics
 from bakeoff.pipeline.commands.compare.comparison import ComparedMetric
 from bakeoff.pipeline.commands.compare.run_facts import SEED_KEY, describe_run, read_overrides
-from bakeoff.pipeline.commands.diff.changes import DATA, LEARNER, MIXED_PARTS, NOT_SET, Variant
+from bakeoff.pipeline.commands.diff.changes import DATA, EVALUATION, LEARNER, MIXED_PARTS, NOT_SET, Variant
 from bakeoff.pipeline.commands.diff.request import ReportRequest
 from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.config.options import GROUPS
@@ -26,7 +26,6 @@ from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_config import read_stored_config, restore_config
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, find_runs_of_sweep, read_stored_runs
 
-EVALUATION = "evaluation"
 SEED = "seed"
 FIXED_KEYS = (SEED, EVALUATION)
 """The beginnings of the params that hybrids share."""
