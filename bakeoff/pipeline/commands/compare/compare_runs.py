@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 
+from bakeoff.pipeline.commands.compare.analysis import analyze_dataset, analyze_overall, compare_costs, rank_cells
 from bakeoff.pipeline.commands.compare.cells import (
     choose_compared_metrics,
     describe_dataset,
@@ -24,13 +25,11 @@ from bakeoff.pipeline.commands.compare.comparison import (
     ScoredCells,
     Settings,
 )
-from bakeoff.pipeline.commands.compare.dataset_analysis import analyze_dataset, rank_cells
-from bakeoff.pipeline.commands.compare.overall_analysis import analyze_overall, compare_costs
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
 from bakeoff.pipeline.commands.compare.run_grid import RunGrid, arrange_runs
 from bakeoff.pipeline.commands.compare.selection import BEST_WORDS, Selection, choose_rows, find_base
 from bakeoff.pipeline.commands.compare.stopping import require_repeats
-from bakeoff.pipeline.commands.compare.verdict import write_overall_verdict, write_repeats
+from bakeoff.pipeline.commands.compare.verdict import write_repeats
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import format_range, join_words
@@ -184,10 +183,7 @@ def _analyze_metric(metric: ComparedMetric, chosen: ScoredCells, settings: Setti
     results = tuple(
         analyze_dataset(dataset, metric, _list_cells(chosen, dataset), settings) for dataset in chosen.datasets
     )
-    overall = None
-    if len(results) > 1:
-        overall = analyze_overall(results, names, metric, settings)
-        overall = replace(overall, verdict=write_overall_verdict(overall, metric, settings))
+    overall = analyze_overall(results, names, metric, settings) if len(results) > 1 else None
     pareto = compare_costs(results, names, chosen.cells, metric, settings.base)
     return MetricResult(metric.name, results, overall, pareto)
 

@@ -22,7 +22,7 @@ from itertools import combinations
 
 import numpy as np
 
-from bakeoff.pipeline.commands.compare.dataset_analysis import adjust_p_values
+from bakeoff.pipeline.commands.compare.analysis import adjust_p_values
 from bakeoff.pipeline.commands.compare.fold_tests import MAX_ROUNDING_UNITS, compute_corrected_t_test
 
 MAX_EXACT = 4

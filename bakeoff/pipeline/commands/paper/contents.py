@@ -15,8 +15,7 @@ from bakeoff.pipeline.commands.compare.pictures import write_pictures
 from bakeoff.pipeline.commands.compare.run_facts import RUN_KEY, RunFacts
 from bakeoff.pipeline.commands.compare.stored_comparison import compare_selection, select_runs
 from bakeoff.pipeline.commands.paper import capsule
-from bakeoff.pipeline.commands.paper.methods import write_methods
-from bakeoff.pipeline.commands.paper.references import write_references
+from bakeoff.pipeline.commands.paper.methods import write_methods, write_references
 from bakeoff.pipeline.commands.paper.request import PaperRequest
 from bakeoff.pipeline.commands.paper.scores import read_scores
 from bakeoff.pipeline.commands.paper.study import write_study

@@ -1,10 +1,12 @@
 """The methods section of a paper, written from the configurations, the numbers and the records of the compared runs.
 
 `methods.template` has the sentences, each under the condition for it to be true; this module collects what they state.
+An entry of ``references.bib`` names in ``keywords`` what it is cited for.
 """
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePath
@@ -16,10 +18,9 @@ from bakeoff.pipeline.commands.compare.comparison import Comparison, Configurati
 from bakeoff.pipeline.commands.compare.fold_tests import CorrectedTTest, compute_corrected_t_test
 from bakeoff.pipeline.commands.compare.latex_tables import HEADING, count_reasons, hide_folders
 from bakeoff.pipeline.commands.compare.run_facts import GROUPS, SEED_WORD, group_by
-from bakeoff.pipeline.commands.paper.references import mark_use, write_prose
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.targets import TARGET_KEY
-from bakeoff.pipeline.tables.markup import render_plain
+from bakeoff.pipeline.tables.markup import escape_latex, render_plain
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 TEMPLATE = Path(__file__).parent / "methods.template"
@@ -39,6 +40,11 @@ OTHER_KEYS = ("evaluation.metrics", "evaluation.costs", "evaluation.train_metric
 """Keys of an evaluation that do not describe its splits."""
 NO_DEFAULTS: Mapping[str, Any] = {}
 SKLEARN = "scikit-learn"
+BIBLIOGRAPHY = Path(__file__).parent / "references.bib"
+KEYWORDS = re.compile(r"\n  keywords = \{(.*)\},")
+CITED = re.compile(r"\\cite\{(.*?)\}")
+OPENING, CLOSING = "⟦", "⟧"
+MARK = re.compile(f"{OPENING}(.*?){CLOSING}")
 
 
 def write_methods(comparison: Comparison, runs: Sequence[StoredRun]) -> str:
@@ -170,3 +176,43 @@ def _measure_advantages(comparison: Comparison, overall: OverallResult) -> dict[
     differences = {name: sign * np.array([own[best] - own[name] for own in means]) for name in others}  # (N,)
     confidence = 1 - comparison.settings.alpha
     return {name: compute_corrected_t_test(own, 0.0, confidence) for name, own in differences.items()}
+
+
+def mark_use(group: str, name: str) -> str:
+    """Return a mark for `write_prose`, which replaces it by the citation of an option, a test or a package."""
+    return f"{OPENING}{group}/{name}{CLOSING}"
+
+
+def write_prose(text: str) -> str:
+    r"""Return a text with marks as LaTeX.
+
+    Examples
+    --------
+    >>> write_prose(f"50 % of iris{mark_use('dataset', 'iris')} and mine{mark_use('dataset', 'mine')}")
+    '50 \\% of iris~\\cite{fisher1936} and mine'
+    """
+    keys = {use: key for key, entry in _read_entries().items() for use in KEYWORDS.findall(entry)[0].split()}
+
+    def cite(found: re.Match[str]) -> str:
+        use = found.group(1).replace(r"\_", "_")
+        return rf"~\cite{{{keys[use]}}}" if use in keys else ""
+
+    return MARK.sub(cite, escape_latex(text))
+
+
+def write_references(*texts: str) -> str:
+    r"""Return the entries that the texts cite.
+
+    Parameters
+    ----------
+    *texts : str
+        Texts in LaTeX, such as the methods section, with ``\cite`` of the keys of ``references.bib``.
+    """
+    cited = {key for text in texts for keys in CITED.findall(text) for key in keys.split(",")}
+    return "\n\n".join(KEYWORDS.sub("", entry) for key, entry in _read_entries().items() if key in cited) + "\n"
+
+
+def _read_entries() -> dict[str, str]:
+    """Return the entries by their keys."""
+    entries = BIBLIOGRAPHY.read_text(encoding="utf-8").strip().split("\n\n")
+    return {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in entries}

@@ -14,11 +14,10 @@ import pytest
 from written_runs import write_run
 
 from bakeoff.pipeline.commands.compare import selection as select
+from bakeoff.pipeline.commands.compare.analysis import compare_costs, find_holm_levels
 from bakeoff.pipeline.commands.compare.compare_runs import compare_runs
 from bakeoff.pipeline.commands.compare.comparison import Comparison
-from bakeoff.pipeline.commands.compare.dataset_analysis import find_holm_levels
 from bakeoff.pipeline.commands.compare.fold_tests import compute_corrected_t_test, subtract_scores
-from bakeoff.pipeline.commands.compare.overall_analysis import compare_costs
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.verdict import check_gate
 from bakeoff.pipeline.errors import UserError

@@ -11,7 +11,7 @@ from extras import load_oracle
 from published_scores import DEMSAR_AUC, GARCIA_HERRERA_ACCURACY
 from scipy import stats
 
-from bakeoff.pipeline.commands.compare.overall_analysis import find_pareto_front
+from bakeoff.pipeline.commands.compare.analysis import find_pareto_front
 from bakeoff.pipeline.commands.compare.rank_tests import (
     compute_critical_difference,
     compute_friedman_test,

@@ -23,9 +23,8 @@ from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.latex_tables import write_tables
 from bakeoff.pipeline.commands.compare.reports import render_report
-from bakeoff.pipeline.commands.paper import references
-from bakeoff.pipeline.commands.paper.methods import write_methods
-from bakeoff.pipeline.commands.paper.references import write_references
+from bakeoff.pipeline.commands.paper import methods
+from bakeoff.pipeline.commands.paper.methods import write_methods, write_references
 from bakeoff.pipeline.tracking.store import open_store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
 
@@ -195,10 +194,10 @@ def test_notes_that_limit_the_result_are_stated_and_others_are_not() -> None:
 
 
 def test_every_entry_names_what_it_is_for_and_every_learner_has_one() -> None:
-    entries = references.BIBLIOGRAPHY.read_text(encoding="utf-8")
-    uses = [use for found in references.KEYWORDS.findall(entries) for use in found.split()]
+    entries = methods.BIBLIOGRAPHY.read_text(encoding="utf-8")
+    uses = [use for found in methods.KEYWORDS.findall(entries) for use in found.split()]
     assert len(uses) == len(set(uses))
-    assert len(references.KEYWORDS.findall(entries)) == entries.count("\n@") + 1
+    assert len(methods.KEYWORDS.findall(entries)) == entries.count("\n@") + 1
     for use in uses:
         group, name = use.split("/")
         assert group in ("test", "source", "package") or (CONF / group / f"{name}.yaml").is_file(), use
