@@ -98,7 +98,7 @@ def _compare(request: CompareRequest, command: str) -> bool:
     from bakeoff.pipeline.commands.compare.reports import make_report, render_report
     from bakeoff.pipeline.commands.compare.request import SUFFIX
     from bakeoff.pipeline.commands.compare.stored_comparison import keep_reports, make_comparison
-    from bakeoff.pipeline.commands.compare.verdict import check_gate
+    from bakeoff.pipeline.commands.compare.verdict import find_worse
 
     comparison = make_comparison(request, command)
     if request.form == DIAGRAM and request.output is not None:
@@ -113,10 +113,11 @@ def _compare(request: CompareRequest, command: str) -> bool:
         print_note(f"kept as run {run_id} of experiment {comparison.experiment}{SUFFIX}")
     if request.fail_if == "never":
         return False
-    gate = check_gate(comparison)
-    for sentence in gate.sentences:
+    worse = find_worse(comparison)
+    settings = comparison.settings
+    for sentence in worse or [f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g})."]:
         print_note(sentence)
-    return gate.is_worse
+    return bool(worse)
 
 
 def _write_diagram(comparison: Comparison, output: Path) -> None:

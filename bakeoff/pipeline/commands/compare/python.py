@@ -12,7 +12,7 @@ from bakeoff.pipeline.commands.compare.comparison import Comparison, MetricResul
 from bakeoff.pipeline.commands.compare.reports import render_report
 from bakeoff.pipeline.commands.compare.request import CompareRequest, require_choice
 from bakeoff.pipeline.commands.compare.stored_comparison import keep_reports, make_comparison
-from bakeoff.pipeline.commands.compare.verdict import check_gate
+from bakeoff.pipeline.commands.compare.verdict import find_worse
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.call import own_process_state, show_html
 from bakeoff.pipeline.python.run import RunResult
@@ -147,7 +147,7 @@ class ComparisonResult:
         """
         if not self.comparison.settings.is_base_given:
             raise UserError("is_worse needs base=, the run, model or configuration to compare with.")
-        return check_gate(self.comparison).is_worse
+        return bool(find_worse(self.comparison))
 
     def render(self, to: str) -> str:
         """Return a report.

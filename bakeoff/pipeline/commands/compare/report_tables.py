@@ -37,12 +37,6 @@ NOT_TOLD_APART = "~"
 """Signs between two configurations, the first of which has the better mean."""
 
 
-def iterate_sections(comparison: Comparison) -> Iterator[Section]:
-    """Yield the tables of all metrics in the order of a report."""
-    for result in comparison.results:
-        yield from iterate_result(comparison, result)
-
-
 def iterate_result(comparison: Comparison, result: MetricResult, *, shows_datasets: bool = False) -> Iterator[Section]:
     """Yield the tables for one metric in the order of a report.
 
@@ -58,7 +52,7 @@ def iterate_result(comparison: Comparison, result: MetricResult, *, shows_datase
     overall = result.overall
     if overall is not None:
         verdict = () if is_first else overall.verdict
-        yield tabulate_scores(comparison, result), [*verdict, *describe_overall(overall)]
+        yield _tabulate_scores(comparison, result, overall), [*verdict, *describe_overall(overall)]
         if not overall.too_few:
             yield tabulate_overall_pairs(comparison, overall), []
     if overall is None or comparison.settings.all_pairs or shows_datasets:
@@ -71,28 +65,22 @@ def iterate_result(comparison: Comparison, result: MetricResult, *, shows_datase
         yield _tabulate_costs(comparison, result), []
 
 
-def tabulate_scores(comparison: Comparison, result: MetricResult) -> Table:
-    """Return a row for each configuration and a column for each dataset; include the tests for a single dataset."""
-    if result.overall is None:
-        return _tabulate_dataset(comparison, result.datasets[0], result.metric)
+def _tabulate_scores(comparison: Comparison, result: MetricResult, overall: OverallResult) -> Table:
+    """Return a row for each configuration and a column for each dataset."""
     rows: list[Row] = []
     for row in comparison.configurations:
-        rank = format_statistic(result.overall.mean_ranks[row.name])
+        rank = format_statistic(overall.mean_ranks[row.name])
         # The base is not compared with itself.
-        counts = "/".join(map(str, result.overall.counts.get(row.name, (BASE,))))
-        rows.append([row.name, rank, counts, *_write_scores(comparison, result, row.name)])
+        counts = "/".join(map(str, overall.counts.get(row.name, (BASE,))))
+        scores = [
+            _write_score(dataset.find_summary(row.name), comparison.find_cell(row.name, dataset.dataset))
+            for dataset in result.datasets
+        ]
+        rows.append([row.name, rank, counts, *scores])
     # The ranks come first, because the columns of many datasets do not fit on a screen.
     columns: Row = ["configuration", "mean rank", COUNTS, *(dataset.dataset for dataset in result.datasets)]
     footnote = _explain_signs(comparison, result.metric, comparison.settings.base)
     return make_table(comparison.find_metric(result.metric).label, columns, rows, footnote)
-
-
-def _write_scores(comparison: Comparison, result: MetricResult, name: str) -> list[Cell]:
-    """Return the score of a configuration on each dataset."""
-    return [
-        _write_score(dataset.find_summary(name), comparison.find_cell(name, dataset.dataset))
-        for dataset in result.datasets
-    ]
 
 
 def _tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str) -> Table:

@@ -13,7 +13,7 @@ from typing import Any
 
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.latex_tables import write_tables
-from bakeoff.pipeline.commands.compare.report_tables import iterate_result, iterate_sections, tabulate_datasets
+from bakeoff.pipeline.commands.compare.report_tables import iterate_result, tabulate_datasets
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.output_file import render_csv as render_csv_table
 from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, render_document
@@ -63,7 +63,7 @@ def make_report(comparison: Comparison) -> Report:
         question=comparison.question,
         selection=comparison.selection,
         verdict=comparison.verdict,
-        sections=list(iterate_sections(comparison)),
+        sections=[section for result in comparison.results for section in iterate_result(comparison, result)],
         notes=comparison.notes,
         command=comparison.command,
     )

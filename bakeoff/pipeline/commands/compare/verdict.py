@@ -317,23 +317,8 @@ def _bound_p(ps: Sequence[float], choose: Callable[[Sequence[float]], float]) ->
     return equate_p(choose(ps), "=" if are_equal else bound)
 
 
-@dataclass(frozen=True)
-class GateResult:
-    """The result of the gate.
-
-    Attributes
-    ----------
-    is_worse : bool
-    sentences : tuple of str
-        A sentence for each worse configuration, or a sentence that there is none.
-    """
-
-    is_worse: bool
-    sentences: tuple[str, ...]
-
-
-def check_gate(comparison: Comparison) -> GateResult:
-    """Check whether a configuration is worse than the base on any dataset by the first metric.
+def find_worse(comparison: Comparison) -> list[str]:
+    """Return a sentence for each configuration that is worse than the base on a dataset by the first metric.
 
     A configuration is worse if it is marked as worse and the difference is larger than the rope.
 
@@ -358,9 +343,7 @@ def check_gate(comparison: Comparison) -> GateResult:
             f"compare: fail_if=worse needs a dataset with several scores of the base {settings.base} and of "
             "another configuration; a single split gives one score; use evaluation=repeated_kfold for more."
         )
-    if sentences:
-        return GateResult(True, tuple(sentences))
-    return GateResult(False, (f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g}).",))
+    return sentences
 
 
 def _describe_worse(pair: PairResult, result: DatasetResult, metric: ComparedMetric) -> str:

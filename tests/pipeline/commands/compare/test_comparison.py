@@ -19,7 +19,7 @@ from bakeoff.pipeline.commands.compare.compare_runs import compare_runs
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.fold_tests import compute_corrected_t_test, subtract_scores
 from bakeoff.pipeline.commands.compare.request import CompareRequest
-from bakeoff.pipeline.commands.compare.verdict import check_gate
+from bakeoff.pipeline.commands.compare.verdict import find_worse
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store, open_store
 
@@ -75,7 +75,7 @@ def test_marks_and_gate_follow_the_verdict(store: Store) -> None:
     knn = result.find_summary("knn")
     assert knn is not None
     assert knn.mark == ""
-    assert not check_gate(comparison).is_worse
+    assert not find_worse(comparison)
 
 
 def test_the_detectable_difference_of_a_pair_has_the_level_of_its_step_in_holms_procedure() -> None:
@@ -353,7 +353,7 @@ def test_a_single_split_gives_means_and_no_test(store: Store) -> None:
     comparison = compare(store)
     assert "a single split does not show whether the difference is significant" in comparison.verdict[0]
     with pytest.raises(UserError, match="single split"):
-        check_gate(comparison)
+        find_worse(comparison)
 
 
 def test_a_metric_that_some_runs_lack_is_refused(store: Store) -> None:
@@ -472,18 +472,17 @@ def test_one_learner_alone_keeps_its_configurations(store: Store) -> None:
 
 def test_the_gate_finds_what_is_worse_beyond_the_rope(store: Store) -> None:
     write_learners(store, ["iris"], {"svm": 0.9, "knn": 0.8})
-    result = check_gate(compare(store, base="svm"))
-    assert result.is_worse
-    assert "knn is worse than the base svm on iris: accuracy 0.7955 instead of 0.9008, p < .001" in result.sentences[0]
-    assert not check_gate(compare(store, base="knn")).is_worse
-    assert not check_gate(compare(store, base="svm", rope=0.2)).is_worse
+    (sentence,) = find_worse(compare(store, base="svm"))
+    assert "knn is worse than the base svm on iris: accuracy 0.7955 instead of 0.9008, p < .001" in sentence
+    assert not find_worse(compare(store, base="knn"))
+    assert not find_worse(compare(store, base="svm", rope=0.2))
 
 
 @pytest.mark.parametrize(("rope", "is_worse"), [(0.25, False), (0.2499, True)])
 def test_a_difference_that_equals_the_rope_is_not_worse(store: Store, rope: float, is_worse: bool) -> None:
     write_run(store, "svm", "iris", [0.75] * 10)
     write_run(store, "knn", "iris", [0.5] * 10)
-    assert check_gate(compare(store, base="svm", rope=rope)).is_worse is is_worse
+    assert bool(find_worse(compare(store, base="svm", rope=rope))) is is_worse
 
 
 def test_a_base_run_of_the_same_configuration_is_a_row_of_its_own(store: Store) -> None:
@@ -492,7 +491,7 @@ def test_a_base_run_of_the_same_configuration_is_a_row_of_its_own(store: Store) 
     selected = select.add_base_run(store, select.select_by_filter(store, ""), base)
     comparison = compare_runs(store, selected, CompareRequest(base=base))
     assert comparison.settings.base == f"knn base {base[:8]}"
-    assert check_gate(comparison).is_worse
+    assert find_worse(comparison)
 
 
 def test_a_base_without_a_common_dataset_is_refused(store: Store) -> None:
@@ -502,4 +501,4 @@ def test_a_base_without_a_common_dataset_is_refused(store: Store) -> None:
     selected = select.add_base_run(store, select.select_by_filter(store, ""), base)
     comparison = compare_runs(store, selected, CompareRequest(base=base))
     with pytest.raises(UserError, match="needs a dataset with several scores of the base"):
-        check_gate(comparison)
+        find_worse(comparison)
