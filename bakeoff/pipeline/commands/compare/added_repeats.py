@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.request import CompareRequest
-from bakeoff.pipeline.commands.compare.run_facts import FIRST_REPEAT
+from bakeoff.pipeline.commands.compare.run_grid import FIRST_REPEAT
 from bakeoff.pipeline.commands.compare.stopping import UNDECIDED, require_repeats
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
 from bakeoff.pipeline.errors import UserError

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bakeoff.pipeline.commands.compare.comparison import Cell, CellKey, ComparedDataset, ComparedMetric
-from bakeoff.pipeline.commands.compare.run_facts import RunFacts, group_by, list_ids
-from bakeoff.pipeline.commands.compare.run_grid import RunGrid
+from bakeoff.pipeline.commands.compare.run_grid import RunFacts, RunGrid, group_by, list_ids
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring.entries import describe_definition, find_bounds, has_fixed_scale
 from bakeoff.pipeline.stages.scoring.metrics import ERROR

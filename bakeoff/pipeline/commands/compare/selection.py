@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bakeoff.pipeline.commands.compare.comparison import Cell, CellKey, Configuration, ScoredCells
-from bakeoff.pipeline.commands.compare.run_facts import (
+from bakeoff.pipeline.commands.compare.run_grid import (
     RUN_KEY,
     RunFacts,
     describe_absent_job,

@@ -24,7 +24,7 @@ from bakeoff.pipeline.commands.compare.comparison import (
     Summary,
 )
 from bakeoff.pipeline.commands.compare.rank_tests import count_least_datasets
-from bakeoff.pipeline.commands.compare.run_facts import group_by
+from bakeoff.pipeline.commands.compare.run_grid import group_by
 from bakeoff.pipeline.commands.compare.stopping import EQUAL, TOLD_APART, UNDECIDED
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import (

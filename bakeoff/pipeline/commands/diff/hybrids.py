@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.commands.compare.run_facts import SHORT_ID_LETTERS
+from bakeoff.pipeline.commands.compare.run_grid import SHORT_ID_LETTERS
 from bakeoff.pipeline.commands.diff.changes import EVALUATION, LEARNER, Mixture, Variant, find_changes, join_changes
 from bakeoff.pipeline.commands.diff.effects import Changes
 from bakeoff.pipeline.config.engine import ConfigSource

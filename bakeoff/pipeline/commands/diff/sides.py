@@ -8,7 +8,7 @@ from typing import Any
 
 from bakeoff.pipeline.commands.compare.cells import choose_compared_metrics
 from bakeoff.pipeline.commands.compare.comparison import ComparedMetric
-from bakeoff.pipeline.commands.compare.run_facts import SEED_KEY, describe_run, read_overrides
+from bakeoff.pipeline.commands.compare.run_grid import SEED_KEY, describe_run, read_overrides
 from bakeoff.pipeline.commands.diff.changes import DATA, EVALUATION, LEARNER, MIXED_PARTS, NOT_SET, Variant
 from bakeoff.pipeline.commands.diff.request import ReportRequest
 from bakeoff.pipeline.config.compose_job import compose_parts

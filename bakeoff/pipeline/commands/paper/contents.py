@@ -12,7 +12,7 @@ import pandas as pd
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.latex_tables import TableStyle, hide_folders, write_tables
 from bakeoff.pipeline.commands.compare.pictures import write_pictures
-from bakeoff.pipeline.commands.compare.run_facts import RUN_KEY, RunFacts
+from bakeoff.pipeline.commands.compare.run_grid import RUN_KEY, RunFacts
 from bakeoff.pipeline.commands.compare.stored_comparison import compare_selection, select_runs
 from bakeoff.pipeline.commands.paper import capsule
 from bakeoff.pipeline.commands.paper.methods import write_methods, write_references

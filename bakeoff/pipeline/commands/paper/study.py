@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bakeoff.pipeline.commands.compare.latex_tables import hide_folders
-from bakeoff.pipeline.commands.compare.run_facts import RunFacts, read_overrides
+from bakeoff.pipeline.commands.compare.run_grid import RunFacts, read_overrides
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.config.targets import TARGET_KEY
 from bakeoff.pipeline.sweep.study_file import DATA_FOLDER, PLACES, REFUSED, WORDS, Line

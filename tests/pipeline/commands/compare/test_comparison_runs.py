@@ -8,8 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from bakeoff.pipeline.commands.compare.run_facts import RunFacts, describe_absent_job, describe_run, name_configurations
-from bakeoff.pipeline.commands.compare.run_grid import arrange_runs
+from bakeoff.pipeline.commands.compare.run_grid import (
+    RunFacts,
+    arrange_runs,
+    describe_absent_job,
+    describe_run,
+    name_configurations,
+)
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
