@@ -22,7 +22,6 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from bakeoff.pipeline.config import engine, settle
 from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.targets import Path as KeyPath
-from bakeoff.pipeline.config.targets import walk
 from bakeoff.pipeline.config.words import SWEEP_KEYS, Invocation, read_duration
 from bakeoff.pipeline.errors import UserError, did_you_mean, is_whole
 from bakeoff.pipeline.sweep.jobs import INVALID, Job, JobOutcome
@@ -157,11 +156,10 @@ LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
 """Another launcher, which runs a batch of jobs and yields their outcomes in order."""
 
 
-INTEGER_WORD = re.compile(r"^((?:seed|\+*\w+\.[\w.]+)=)(-?(?:0|[1-9][0-9]*))\Z", re.ASCII)
-"""A word that sets an integer, spelled as Hydra reads it; of the keys without a dot, only the seed is no part."""
-PLAIN_REFERENCE = re.compile(r"\$\{[\w.]+\}")
-MARK = 720_436_195_800_000_000
-"""With the position of a word added, the integer that stands for that of the word in a `Pattern`."""
+INTEGER_WORD = re.compile(r"^((?:seed|\+*\w+\.[\w.]+)=)(-?(?:0|[1-9][0-9]{0,17}))\Z", re.ASCII)
+"""A word that sets an integer of 64 bits, spelled as Hydra reads it; of the keys without a dot, only the seed is no
+part."""
+PLAIN_REFERENCE = re.compile(r"\$\{(\w+(?:\.\w+)*)\}")
 Pattern = tuple[bytes, Choices, list[tuple[KeyPath, int]]]
 """The resolved configuration, pickled, of jobs whose words differ in integers alone; the chosen option of each group;
 and where an integer occurs, with the position of its word."""
@@ -183,7 +181,7 @@ class Composer:
     master: DictConfig
     _parsed: dict[str, tuple[Override, bool]] = field(default_factory=dict)
     _bases: dict[JobWords, tuple[bytes, Choices]] = field(default_factory=dict)
-    _patterns: dict[JobWords, Pattern | None] = field(default_factory=dict)
+    _patterns: dict[tuple[int | str, ...], Pattern | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Hydra would otherwise read the same files again for every job.
@@ -204,38 +202,53 @@ class Composer:
         UserError
             An override is invalid.
         """
-        marked = tuple(INTEGER_WORD.sub(rf"\g<1>{MARK + place}", word) for place, word in enumerate(words))
-        if marked != tuple(words) and marked not in self._patterns:
-            self._patterns[marked] = self._find_pattern(marked)
-        pattern = self._patterns.get(marked)
+        found = ((place, INTEGER_WORD.match(word)) for place, word in enumerate(words))
+        integers = {place: int(match[2]) for place, match in found if match}
+        if not integers:
+            return self._compose(words)
+        shape = (*integers, *(INTEGER_WORD.sub(r"\1", word) for word in words))
+        if shape not in self._patterns:
+            self._patterns[shape] = self._find_pattern(words, integers)
+        pattern = self._patterns[shape]
         if pattern is None:
             return self._compose(words)
         packed, choices, places = pattern
         spec: dict[str, Any] = pickle.loads(packed)
         for path, place in places:
-            reduce(getitem, path[:-1], spec)[path[-1]] = int(words[place].partition("=")[2])
+            reduce(getitem, path[:-1], spec)[path[-1]] = integers[place]
         return spec, choices
 
-    def _find_pattern(self, marked: JobWords) -> Pattern | None:
-        """Return the pattern of words with marks, or None if their integers may affect more than their own places."""
+    def _find_pattern(self, words: Sequence[str], integers: Mapping[int, int]) -> Pattern | None:
+        """Return the pattern of words, or None if their integers may affect more than their own places.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The words of the first job.
+        integers : mapping of int to int
+            Position of a word that sets an integer -> the integer.
+        """
+        place_of = {words[place].lstrip("+").partition("=")[0]: place for place in integers}
         try:
-            spec, choices = self._compose(marked)
+            tree, choices = self._compose_tree(words)
+            spec = resolve_config(tree)
+            unresolved = OmegaConf.to_container(tree, resolve=False)
+            values = list(_walk_sources(unresolved, unresolved))
+            places = [(path, place_of[source]) for path, source, _ in values if source in place_of]
+            is_unchanged = all(reduce(getitem, path, spec) == integers[place] for path, place in places)
         except Exception:  # the words of a job have their own error
             return None
-        base = pickle.loads(self._compose_groups(tuple(filter(self.chooses_option, marked)))[0])
-        references = PLAIN_REFERENCE.sub("", OmegaConf.to_yaml(base) + str(marked))
-        values = list(walk(spec))
-        if "${" in references or any(isinstance(value, str) and str(MARK)[:9] in value for _, value in values):
-            return None
-        places = [
-            (path, value - MARK)
-            for path, value in values
-            if isinstance(value, int) and value - MARK in range(len(marked))
-        ]
-        return pickle.dumps(spec), choices, places
+        # A text that contains a reference, and a resolver, may make anything of an integer.
+        has_other_reference = any(isinstance(value, str) and "${" in value for _, _, value in values)
+        return (pickle.dumps(spec), choices, places) if is_unchanged and not has_other_reference else None
 
     def _compose(self, words: Sequence[str]) -> tuple[dict[str, Any], Choices]:
         """Return the same as `compose`, by Hydra's own steps."""
+        tree, choices = self._compose_tree(words)
+        return resolve_config(tree), choices
+
+    def _compose_tree(self, words: Sequence[str]) -> tuple[DictConfig, Choices]:
+        """Return the configuration of a job with its references, and the chosen option of each group."""
         try:
             # Options determine which files are composed, which is slow. Jobs that differ only in values share this
             # step.
@@ -243,11 +256,11 @@ class Composer:
             value_words = [word for word in words if not self.chooses_option(word)]
             values = [self._parse(word)[0] for word in value_words]
             packed, choices = self._compose_groups(group_words)
-            composed: DictConfig = pickle.loads(packed)  # a copy, three times as fast as deepcopy
-            engine.set_values(composed, values)
+            tree: DictConfig = pickle.loads(packed)  # a copy, three times as fast as deepcopy
+            engine.set_values(tree, values)
         except Exception as error:
             raise engine.explain_error(error) from None
-        return resolve_config(composed), choices
+        return tree, choices
 
     def compose_job(self, number: int, words: Sequence[str], varying: tuple[str, ...], study: str | None = None) -> Job:
         """Return a job of the sweep with its settled configuration; an invalid job has a reason.
@@ -295,6 +308,43 @@ class Composer:
                 del composed["hydra"]
             self._bases[group_words] = pickle.dumps(composed), choices
         return self._bases[group_words]
+
+
+def _walk_sources(node: Any, tree: Any, path: KeyPath = (), source: str = "") -> Iterator[tuple[KeyPath, str, Any]]:
+    """Yield each value below a node with its path, and with the key at which it is set.
+
+    These differ for a reference that is a whole value: what it leads to is yielded in its place.
+
+    Parameters
+    ----------
+    node : object
+    tree : dict
+        The composed configuration, with its references.
+    path : tuple
+        The path of the node.
+    source : str
+        The key at which the node is set.
+
+    Raises
+    ------
+    KeyError, TypeError
+        A reference leads through another one.
+
+    Examples
+    --------
+    >>> tree = {"seed": 3, "learner": {"random_state": "${seed}"}}
+    >>> list(_walk_sources(tree, tree))
+    [(('seed',), 'seed', 3), (('learner', 'random_state'), 'seed', 3)]
+    """
+    while isinstance(node, str) and (found := PLAIN_REFERENCE.fullmatch(node)):
+        source = found[1]
+        node = reduce(getitem, source.split("."), tree)
+    if isinstance(node, dict | list):
+        children = node.items() if isinstance(node, dict) else enumerate(node)
+        for name, child in children:
+            yield from _walk_sources(child, tree, (*path, name), f"{source}.{name}".lstrip("."))
+    else:
+        yield path, source, node
 
 
 def override_text(value: Any) -> str:

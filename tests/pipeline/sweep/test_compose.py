@@ -29,6 +29,10 @@ def composer() -> Iterator[Composer]:
         ([["learner=knn", "seed=4", "learner.n_neighbors=3"], ["learner=knn", "seed=-7", "learner.n_neighbors=9"]], 1),
         ([["learner=svm", "learner.C=0.5"], ["learner=svm", "learner.C=007"], ["learner=svm", "learner.C=2"]], 1),
         ([["tuning=default", "tuning.n=2", "+k=3", "learner.max_depth=${k}"]], 1),
+        # A reference to a whole part leads to its integers.
+        ([["tuning=default", f"space.max_depth={n}"] for n in (3, 4)], 1),
+        # Hydra composes what refers through another reference.
+        ([[f"+k.k={n}", "+a=${k}", "learner.max_depth=${a.k}"] for n in (2, 3)], 0),
         # An integer within a text, and one that another value is chosen by, are composed by Hydra.
         ([["seed=2", "experiment=none", "tracking.experiment=e${seed}"]], 0),
         ([["seed=1", "learner=knn", "learner.n_neighbors='${oc.select:a${seed},7}'"]], 0),
@@ -42,6 +46,12 @@ def test_integers_are_set_where_hydra_sets_them(composer: Composer, jobs: list[l
             expected = compose_job(words).spec
         assert repr(found) == repr(expected)
     assert len([pattern for pattern in composer._patterns.values() if pattern is not None]) == n_patterns
+
+
+def test_an_integer_of_more_than_64_bits_is_refused_in_every_job(composer: Composer) -> None:
+    for number in ("3", str(2**63)):
+        job = composer.compose_job(0, ["learner=knn", f"learner.n_neighbors={number}"], ())
+    assert (job.state, "at most 64 bits" in job.reason) == (INVALID, True)
 
 
 def test_a_number_of_the_wrong_kind_is_refused_as_hydra_refuses_it(composer: Composer) -> None:
