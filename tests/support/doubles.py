@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, T
 from bakeoff.pipeline.checks import check_experiment, check_splits
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.compose_job import resolve_config
-from bakeoff.pipeline.config.engine import register_schema
+from bakeoff.pipeline.config.engine import accept_all_letters, register_schema
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset
@@ -125,7 +125,7 @@ def check_and_split(experiment: Experiment) -> Splits:
 def composed(*words: str) -> DictConfig:
     """Return the configuration that Hydra composes with these overrides, which must not be changed."""
     register_schema()
-    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"):
+    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"), accept_all_letters():
         return compose("config", overrides=list(words))
 
 

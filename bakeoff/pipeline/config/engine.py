@@ -181,7 +181,8 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     engine = Hydra(JOB_NAME, GuardedLoader(search_path))
     GlobalHydra.instance().initialize(engine)
     try:
-        yield engine
+        with accept_all_letters():
+            yield engine
     finally:
         restore_gh_from_backup(backup)
 
@@ -189,6 +190,17 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
 PARSER: Any = overrides_parser
 """Hydra's module, whose lexer accepts the letters of ASCII alone."""
 OPEN_ASCII_WORD = PARSER.InputStream
+
+
+@contextmanager
+def accept_all_letters() -> Iterator[None]:
+    """Let Hydra's lexer accept the letters of all languages while a block runs."""
+    theirs = PARSER.InputStream
+    PARSER.InputStream = _open_word
+    try:
+        yield
+    finally:
+        PARSER.InputStream = theirs
 
 
 def _open_word(word: str) -> Any:
@@ -199,8 +211,7 @@ def _open_word(word: str) -> Any:
 
 
 def register_schema() -> None:
-    """Register with Hydra the schemas, the resolver of the names of folders, and the letters of all languages."""
-    PARSER.InputStream = _open_word
+    """Register with Hydra the schemas and the resolver of the names of folders."""
     schema = OmegaConf.structured(Schema)
     # The parameters of a space are not known here, so they can be given without a plus sign.
     OmegaConf.set_struct(schema.space, False)

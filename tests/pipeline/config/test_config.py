@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from doubles import Recorder, composed
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
 from omegaconf import OmegaConf
 
 from bakeoff.learners import MajorityClassifier
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.compose_job import resolve_config
-from bakeoff.pipeline.config.engine import explain_error
+from bakeoff.pipeline.config.engine import explain_error, open_engine
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import NULL_PARTS, settle_choices, settle_config, to_yaml
 from bakeoff.pipeline.errors import UserError
@@ -177,6 +179,15 @@ def test_errors_of_composition_are_sentences(words: list[str], message: str) -> 
     with pytest.raises(UserError, match=message):
         raise explained
     assert "\n" not in str(explained)
+
+
+def test_words_have_the_letters_of_all_languages_while_bakeoff_composes() -> None:
+    parse = OverridesParser.create().parse_override
+    with open_engine():
+        assert parse("dataset.target=größe").value() == "größe"
+    # A program that uses Hydra itself has Hydra's own parser.
+    with pytest.raises(HydraException):
+        parse("dataset.target=größe")
 
 
 OWN_FILE = {"_target_": "bakeoff.pipeline.stages.dataset.read_table", "path": "my.csv", "target": "y"}
