@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Any, final
 
 from bakeoff.pipeline.experiment.loop import limit_processes
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.sweep.budget import mark_left, order_jobs, take_job
-from bakeoff.pipeline.sweep.compose import SweepCommand
+from bakeoff.pipeline.sweep.compose import LaunchJobs, SweepCommand
 from bakeoff.pipeline.sweep.display import ResultTable, SweepDisplay, add_stored_scores, make_tables
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import (
@@ -283,16 +284,15 @@ class SweepEngine:
         for job in to_do:
             get_tracker(self.runner.resources, job.spec).open_store()
 
-        def start() -> None:
+        done = [job.to_outcome(SKIPPED, job.reason, job.run_id) for job in plan.with_state(DONE)]
+        outcomes = [*report.outcomes, *done]
+        search = self._choose_search(plan)
+        with self.open_executor(search) as run_jobs:
             store = find_store(plan.jobs, self.runner)
             if store is not None:
                 record_sweep(report.name, plan, store)
             display.show(plan.summary)
-
-        done = [job.to_outcome(SKIPPED, job.reason, job.run_id) for job in plan.with_state(DONE)]
-        outcomes = [*report.outcomes, *done]
-        search = self._choose_search(plan)
-        self.run_search(search, display, outcomes, start)
+            self.run_search(search, run_jobs, display, outcomes)
         ended = {outcome.number for outcome in outcomes}
         left = [job.to_outcome(NOT_RUN, LEFT) for job in to_do if search.is_over and job.number not in ended]
         outcomes += left
@@ -315,22 +315,16 @@ class SweepEngine:
             return ListedJobs(plan.with_state(TO_DO), self.command.launch is None and options.needs_workers)
         return BudgetedJobs(order_jobs(add_estimates(plan, self.runner)), self._deadline)
 
-    def run_search(
-        self,
-        search: Search,
-        display: SweepDisplay,
-        outcomes: list[JobOutcome],
-        start: Callable[[], object] = lambda: None,
-    ) -> None:
+    def run_search(self, search: Search, run_jobs: RunJobs, display: SweepDisplay, outcomes: list[JobOutcome]) -> None:
         """Run the jobs of a search, and append their outcomes to those already known.
 
         Parameters
         ----------
         search : Search
+        run_jobs : callable
+            What `open_executor` yields.
         display : SweepDisplay
         outcomes : list of JobOutcome
-        start : callable
-            Called after the processes have started and before the first job does.
 
         Raises
         ------
@@ -339,34 +333,38 @@ class SweepEngine:
         """
         self.runner.show_work = display.show_work
         loop = SweepLoop(self.command.options.on_error == "stop", display, search, outcomes)
-        # Workers start before any threads do, because a process with threads cannot be forked safely.
-        with self._open_executor(search) as run_jobs:
-            self.command.open_folder()
-            start()
-            try:
-                loop.run_all(run_jobs)
-            except KeyboardInterrupt:
-                display.show(CONTINUED)
-                raise
+        try:
+            loop.run_all(run_jobs)
+        except KeyboardInterrupt:
+            display.show(CONTINUED)
+            raise
 
     @contextmanager
-    def _open_executor(self, search: Search) -> Iterator[RunJobs]:
-        """Yield the function that runs jobs with another launcher, in workers, or in this process."""
-        options = self.command.options
+    def open_executor(self, search: Search) -> Iterator[RunJobs]:
+        """Create the folder of the sweep, and yield the function that runs jobs.
+
+        It runs them with another launcher, in workers, or in this process. Workers start before any threads do, because
+        a process with threads cannot be forked safely.
+
+        Raises
+        ------
+        UserError
+            The folder cannot be written.
+        """
         launch = self.command.launch
-        if launch is not None:
-
-            def launch_batches(jobs: Iterable[Job]) -> Iterator[JobOutcome]:
-                remaining = iter(jobs)
-                while batch := list(islice(remaining, search.batch_size)):
-                    yield from launch(batch, options)
-
-            yield launch_batches
-        elif options.needs_workers and search.n_jobs > 0:
+        options = self.command.options
+        if launch is None and options.needs_workers and search.n_jobs > 0:
             with Workers(self.runner, limit_processes(options.workers, search.n_jobs)) as workers:
+                self.command.open_folder()
                 yield workers.run_jobs
         else:
-            yield lambda jobs: map(self.runner.run_job, jobs)
+            self.command.open_folder()
+            yield partial(map, self.runner.run_job) if launch is None else partial(self._launch_batches, launch, search)
+
+    def _launch_batches(self, launch: LaunchJobs, search: Search, jobs: Iterable[Job]) -> Iterator[JobOutcome]:
+        remaining = iter(jobs)
+        while batch := list(islice(remaining, search.batch_size)):
+            yield from launch(batch, self.command.options)
 
 
 @dataclass

@@ -109,7 +109,8 @@ def _run_trials(
         display.show(f"study {key.name}: {key.aims}; {search.count_finished()} of {search.n_jobs} trials are finished")
         display.n_ended = search.count_finished()
         try:
-            engine.run_search(search, display, outcomes)
+            with engine.open_executor(search) as run_jobs:
+                engine.run_search(search, run_jobs, display, outcomes)
         finally:
             search.close()  # no trial of this process is left running
         display.show_unfinished(outcomes, len(outcomes))
