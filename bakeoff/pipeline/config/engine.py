@@ -27,8 +27,15 @@ from hydra.core.override_parser import overrides_parser
 from hydra.core.override_parser.types import Override
 from hydra.errors import MissingConfigException, OverrideParseException
 from hydra.types import HydraContext, RunMode
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
+from omegaconf import BooleanNode, DictConfig, IntegerNode, OmegaConf, ValueNode
+from omegaconf.errors import (
+    ConfigAttributeError,
+    ConfigKeyError,
+    GrammarParseError,
+    MissingMandatoryValue,
+    OmegaConfBaseException,
+    ValidationError,
+)
 
 from bakeoff.pipeline.config.options import (
     CONF,
@@ -349,15 +356,12 @@ class ConfigFiles(CachingConfigRepository):
         return pickle.loads(self._packed[config_path])
 
 
+GLOBAL_NEEDED = (
+    "an experiment must begin with the line `# @package _global_`, before any other comment, because it sets keys of "
+    "the whole configuration"
+)
 SENTENCES = {
-    r"In '(experiment/.*?)': .*(?:Key 'experiment' not|@experiment\.).*": (
-        r"\1.yaml: an experiment must begin with the line `# @package _global_`, before any other comment, because it "
-        "sets keys of the whole configuration"
-    ),
-    r"In '(.*?)': .*Key '(.*)' not in 'Schema'.*": (
-        r"\1.yaml: \2 is not a key; `bakeoff --cfg job` shows them, nested as in `learner: {n_neighbors: 3}`"
-    ),
-    r"In '(.*?)': \w+ raised while composing config: (.*?)\.? full_key: (\S+).*": r"\1.yaml: \3: \2",
+    r"In '(experiment/.*?)': .*@experiment\..*": rf"\1.yaml: {GLOBAL_NEEDED}",
     r"In '(.*?)': (Could not override .*?)\..*": (
         r"\1.yaml: defaults: \2; an entry that replaces an option is written `- override /GROUP: NAME`"
     ),
@@ -381,17 +385,16 @@ SENTENCES = {
     "Interpolation key '(.*)' not found": r"${\1} refers to no key; `bakeoff --cfg job` shows them",
     r".*Environment variable '(\w+)' not found.*": r"the environment variable \1 is not set; export it first",
     "Recursive interpolation detected.*": "its reference leads back to the same key; give one of the keys a value",
-    "Value '(.*)' of type .* Integer.*": r"'\1' must be a whole number",
-    "Value '(.*)' is not a valid bool.*": r"'\1' must be true or false",
-    "field '.*' is not Optional": "null is not allowed; give a value, or leave the key out",
     "Cannot merge DictConfig with ListConfig": "it must be a list, such as [a,b]",
-    "(no viable alternative|mismatched input|token recognition).*": "a reference is written ${KEY}",
     r" (Config search path|See http|full_key:).*|\.$": "",
 }
 """Patterns of messages of Hydra and OmegaConf -> what is said instead; the last removes what is left out."""
+NEEDS: Mapping[type, str] = {IntegerNode: "a whole number", BooleanNode: "true or false"}
+"""Kind of value in `Schema` -> what it must be."""
 MAX_REASON_LETTERS = 1000
 """The time to search a message for these patterns grows with more than its length."""
 DATASET_PREFIX = "dataset/"
+EXPERIMENT = "experiment"
 TARGET = "target"
 
 
@@ -414,7 +417,17 @@ def explain_error(error: Exception) -> UserError:
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return UserError(_explain_missing_option(error))
     # Hydra wraps OmegaConf's exceptions, and only the wrapped one contains the key.
-    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
+    is_wrapped = isinstance(error.__context__, OmegaConfBaseException) and not isinstance(error, OmegaConfBaseException)
+    cause = error.__context__ if is_wrapped else error
+    found = re.match(r"In '(.*?)': \w+ raised", str(error))
+    file = f"{found[1]}{SUFFIX}: " if found else ""
+    if found and isinstance(cause, ConfigKeyError):
+        if cause.full_key == EXPERIMENT and found[1].startswith(f"{EXPERIMENT}/"):
+            return UserError(f"{file}{GLOBAL_NEEDED}.")
+        return UserError(
+            f"{file}{cause.full_key} is not a key; `bakeoff --cfg job` shows them, nested as in "
+            "`learner: {n_neighbors: 3}`."
+        )
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):
         return UserError(f"{cause.full_key} is not a key. {suggest_key(str(cause.key), cause.parent_node)}")
     if isinstance(cause, MissingMandatoryValue):
@@ -424,9 +437,7 @@ def explain_error(error: Exception) -> UserError:
         *_, place = (frame.f_locals for frame, _ in walk_tb(error.__traceback__) if "root" in frame.f_locals)
         file = f"{place['root'].node.get_config_path()}{SUFFIX}"
         return UserError(f"{file}: its defaults lead back to this file; remove that entry from its list `defaults`.")
-    reason = cut_text(" ".join(str(cause).split()), MAX_REASON_LETTERS)
-    for theirs, ours in SENTENCES.items():
-        reason = re.sub(theirs, ours, reason)
+    reason = _find_reason(cause)
     if isinstance(error, OverrideParseException):
         # The parser's own messages list grammar tokens; those of Hydra's functions name the error.
         detail = f": {reason}" if "function" in reason else ""
@@ -439,7 +450,22 @@ def explain_error(error: Exception) -> UserError:
     key = getattr(cause, "full_key", None)
     if note := read_notes([CONF / ROOT_FILE]).get(str(key)):
         reason += f" ({note})"
-    return UserError(f"{key}: {reason}." if key else f"{reason}.")
+    return UserError(f"{file}{key}: {reason}." if key else f"{reason}.")
+
+
+def _find_reason(cause: Any) -> str:
+    """Return what is wrong with a value, by the type of the exception; else the message of Hydra in other words."""
+    if isinstance(cause, GrammarParseError):
+        return "a reference is written ${KEY}"
+    if isinstance(cause, ValidationError) and isinstance(cause.child_node, ValueNode):
+        if cause.value is None:
+            return "null is not allowed; give a value, or leave the key out"
+        if need := NEEDS.get(type(cause.child_node)):
+            return f"{str(cause.value)!r} must be {need}"
+    reason = cut_text(" ".join(str(cause).split()), MAX_REASON_LETTERS)
+    for theirs, ours in SENTENCES.items():
+        reason = re.sub(theirs, ours, reason)
+    return reason
 
 
 def suggest_key(key: str, part: DictConfig) -> str:
