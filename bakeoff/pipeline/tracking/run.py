@@ -61,9 +61,7 @@ class MLflowRun:
         # MLflow's pages show tags in this order.
         tags = hide_in_values({**note, **description.tags, **provenance.list_tags()}, description.config)
         name = hide_secrets(description.name, description.config)
-        self._writer = store.writer
-        self._id, self._address = self._writer.create_run(store.experiment_id, name, tags)
-        self.run_id: str | None = self._id
+        self.run_id, self._address = store.writer.create_run(store.experiment_id, name, tags)
         self._store = store
         self._description = description
         self._experiment = experiment
@@ -79,7 +77,7 @@ class MLflowRun:
         self._final_tags: dict[str, str] = {}
         self._write_lock = Lock()
         # The first heartbeat is early, because it also writes the params of a run whose first fold takes long.
-        self._heartbeat = Heartbeat(self._write_heartbeat, FLUSH_SECONDS, self._id)
+        self._heartbeat = Heartbeat(self._write_heartbeat, FLUSH_SECONDS, self.run_id)
 
     def record_dataset(self) -> None:
         """Write the dataset as an input of the run.
@@ -88,7 +86,7 @@ class MLflowRun:
         """
         dataset = self._experiment.dataset
         source = hide_secrets(dataset.source, self._description.config)
-        self._writer.add_dataset(self._id, describe_dataset(dataset, source))
+        self._store.writer.add_dataset(self.run_id, describe_dataset(dataset, source))
 
     def record_fold(self, fold: FoldResult) -> None:
         """Record a fold, and write the pending metrics if the last write was long ago."""
@@ -117,11 +115,11 @@ class MLflowRun:
         self._final_tags = {NOTE_TAG: card, **looks, **counts}
         self._write(tags=self._final_tags)
         with _naming_disk_faults():
-            with run_folder(self._store, self._address, self._id) as folder:
+            with run_folder(self._store, self._address, self.run_id) as folder:
                 results.write_artifacts(folder)
             if training is not None:
                 write = partial(save_model, model.predictor, training=training, trust=self._description.trust)
-                add_run_model(self._store, self._id, write)
+                add_run_model(self._store, self.run_id, write)
 
     def fail(self, error: BaseException) -> None:
         """Write the error and the scores so far; end the run as FAILED, or as KILLED if a signal ended it.
@@ -133,7 +131,7 @@ class MLflowRun:
         # The values missing from the store, and the tags that a failure replaces.
         tags = {**self._unwritten.tags, **self._final_tags}
         values = RunValues(list(self._unwritten.metrics), dict(self._unwritten.params), tags)
-        kept = KeptRun(self._id, self._now, values)
+        kept = KeptRun(self.run_id, self._now, values)
         try:
             self._write_failure(error)
         except StoreError:  # the next command ends a run whose process no longer exists
@@ -149,7 +147,7 @@ class MLflowRun:
         tags = {"error": reason, "error_type": type(error).__name__}
         if isinstance(error, LeakError):
             tags["audit"] = LEAK
-        self._writer.add_values(self._id, RunValues(tags=tags))
+        self._store.writer.add_values(self.run_id, RunValues(tags=tags))
         # The first error is the one to report.
         with suppress(Exception):
             self._write_end(reason)
@@ -179,19 +177,19 @@ class MLflowRun:
         self._write_text("config.yaml", self._description.config)
 
     def _write_text(self, name: str, text: str) -> None:
-        with run_folder(self._store, self._address, self._id) as folder:
+        with run_folder(self._store, self._address, self.run_id) as folder:
             (folder / name).write_text(text)
 
     def end(self, status: str) -> None:
         """Stop the heartbeat and set the final status."""
         self._heartbeat.stop()
-        self._writer.end_run(self._id, status, self._now)
+        self._store.writer.end_run(self.run_id, status, self._now)
 
     def _make_training_record(self, model: FittedModel) -> TrainingRecord:
         return make_training_record(
             self._experiment,
             model,
-            run_id=self._id,
+            run_id=self.run_id,
             run_name=self._description.name,
             dataset_config=self._description.dataset,
             scores=self._means,
@@ -247,7 +245,7 @@ class MLflowRun:
         commands = [shlex.join(["bakeoff", *json.loads(self._description.tags.get("overrides", "[]"))])]
         if model is not None:
             lines += report.describe_choices(self._experiment, self._folds, model, self._means)
-            commands.insert(0, f"bakeoff replay {self._id}")
+            commands.insert(0, f"bakeoff replay {self.run_id}")
         lines += describe_audit({**self._description.tags, **(looks or {})})
         return write_card(self._experiment, lines, commands, ending)
 
@@ -259,7 +257,7 @@ class MLflowRun:
         with self._write_lock:
             self._unwritten.metrics += metrics
             self._unwritten.tags |= hide_in_values(tags or {}, self._description.config)
-            self._writer.add_values(self._id, self._unwritten)
+            self._store.writer.add_values(self.run_id, self._unwritten)
             self._unwritten = RunValues()
 
 
