@@ -13,7 +13,7 @@ import pytest
 N_LETTERS = 100_000
 LIMIT_SECONDS = 60
 """Of processor time for all commands of a shape, which take 5; a search of quadratic time takes minutes for each."""
-SHAPES = {"one word": "x", "spaces": " ", "no scheme": "://", "options": "http://h?key=1&"}
+SHAPES = {"one word": "x", "spaces": " ", "no scheme": "://", "options": "http://h?key=1&", "backslashes": "\\"}
 PROGRAM = """
 import sys
 from bakeoff.pipeline.cli.main import run_words

@@ -405,11 +405,24 @@ def show_in_line(text: str) -> str:
     return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
 
+LONG_NAME = re.compile(r"(?<!\S)\S{4097,}")
+"""A word that is longer than any path."""
+
+
 def escape(text: str) -> str:
-    """Return a text that Rich prints unchanged, with markup disabled and control characters escaped."""
+    r"""Return a text that Rich prints unchanged, with markup disabled and control characters escaped.
+
+    Rich takes quadratic time for backslashes, so a count replaces the middle of a word that is longer than any path.
+
+    Examples
+    --------
+    >>> print(escape("[red]"), escape(100_000 * "a"))
+    \[red] aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (99,940 letters left out) …aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    """
     from rich import markup  # the command starts without loading Rich
 
-    return markup.escape(show_controls(text))
+    shown = LONG_NAME.sub(lambda found: cut_middle(found[0], WORD_LETTERS), text)
+    return markup.escape(show_controls(shown))
 
 
 def print_note(note: str) -> None:
