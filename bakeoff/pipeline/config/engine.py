@@ -377,7 +377,6 @@ SENTENCES = {
     r"Could not delete from config\. The value of '(.*?)' is (.*) and not (.*?)\.?$": (
         r"~\1=\3: \1 is \2; leave =\3 out"
     ),
-    r"^\w+ \(DictConfig\) does not support deletion.*": "it cannot be removed; leave ~KEY out",
     "^Config group override deletion value.*": ("a word that begins with ~ names the key to remove, as in ~KEY"),
     r"Override (.*?) looks like .* config group '(.*)' does not exist.*": (
         r"\1: \2 is not a group of options; `bakeoff list` shows them"

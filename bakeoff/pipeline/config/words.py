@@ -25,6 +25,8 @@ MAX_NAME_LETTERS = 250
 """File systems have no longer names of files, in which Hydra looks for options."""
 FAULTS = {
     "^=": "the key is missing; write KEY=VALUE",
+    r"^~([=@]|\Z)": "the key is missing; write ~KEY",
+    r"^~hydra\b": "settings of Hydra cannot be removed; leave this word out",
     rf"^[^=]{{{MAX_NAME_LETTERS}}}": "this is not a key; `bakeoff --cfg job` shows them",
     # Hydra would merge the keys of a list of options, or drop the word.
     rf"^\+*({'|'.join(GROUPS)})=((?<!experiment=)\s*\[.*|\s*(\{{\s*\}}|null|true|false|[\d.]+)\s*"
