@@ -99,7 +99,8 @@ def _build(node: Any, key: str, trust: Sequence[str]) -> Any:
         raise
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise UserError(f"{key} ({target}): {reason.rstrip('.')}; change one of the values {given}.") from error
+        cure = f"change one of the values {given}" if given else f"give its values, as in {key}.KEY=VALUE"
+        raise UserError(f"{key} ({target}): {reason.rstrip('.')}; {cure}.") from error
     _require_methods(built, key, target, f"the {type(built).__name__} that it returns")
     return built
 
