@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris
 from sklearn.metrics import nan_euclidean_distances
 
 from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
@@ -273,3 +274,13 @@ def test_a_column_that_changes_in_its_last_digit_only_does_not_enter_gowers_dist
     X = np.column_stack([rng.normal(size=30), np.where(rng.random(30) < 0.5, 0.3, 0.1 + 0.2)])
     constant = np.column_stack([X[:, 0], np.full(30, 0.3)])
     np.testing.assert_array_equal(measure_distances(X, X, "gower"), measure_distances(constant, constant, "gower"))
+
+
+def test_a_power_may_be_infinite_and_given_with_weights() -> None:
+    X, y = load_iris(return_X_y=True)
+    largest = KNeighborsClassifier(p=np.inf).fit(X, y)
+    assert largest.effective_metric_ == "chebyshev"
+    with pytest.warns(SyntaxWarning, match="p is found in metric_params"):
+        squared = KNeighborsClassifier(metric_params={"p": 1, "w": [1, 2, 0, 1]}).fit(X, y)
+    expected = cdist(X[:5], X, "minkowski", p=1, w=[1, 2, 0, 1])
+    np.testing.assert_allclose(squared.kneighbors(X[:5])[0], np.sort(expected)[:, :5], atol=1e-12)

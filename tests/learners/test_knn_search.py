@@ -290,3 +290,12 @@ def test_more_neighbours_than_others_are_refused() -> None:
     model = KNeighborsClassifier(3).fit(X, y)
     with pytest.raises(ValueError, match=r"n_neighbors=150 is too large.*at most 149"):
         model.kneighbors(n_neighbors=150)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "brute", "ball_tree"])
+@pytest.mark.parametrize("metric", ["l2", "cityblock", "infinity", "p", "mahalanobis", "hamming"])
+def test_a_ball_tree_is_a_name_for_a_search_of_the_same_neighbours(metric: str, algorithm: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    expected = KNeighborsClassifier(metric=metric, algorithm="brute").fit(X, y).predict_proba(X + 0.1)
+    ours = KNeighborsClassifier(metric=metric, algorithm=algorithm).fit(X, y)
+    np.testing.assert_array_equal(ours.predict_proba(X + 0.1), expected)

@@ -138,12 +138,7 @@ class KNeighborsBase(NeighborSearcher):
     def _store_positions(self, sample_weight: Any, order: np.ndarray | slice) -> None:
         """Store the positions, in the table passed to ``fit``, of the rows with positive weight."""
         given = np.asarray(1.0 if sample_weight is None else sample_weight)
-        if given.ndim == 0:
-            self._n_rows_given = self.n_samples_fit_
-            positions = np.arange(self.n_samples_fit_)
-        else:
-            self._n_rows_given = given.size
-            positions = np.flatnonzero(given)
+        positions = np.flatnonzero(given) if given.ndim else np.arange(self.n_samples_fit_)
         self._row_positions = positions[order]  # (n,)
 
     def _store_weights(self, weight: np.ndarray) -> None:

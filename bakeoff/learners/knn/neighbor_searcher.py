@@ -82,7 +82,6 @@ class NeighborSearcher(Learner):
 
     n_neighbors: int
     n_samples_fit_: int
-    _n_rows_given: int
     _row_positions: np.ndarray  # (n,), of the stored rows in the table passed to `fit`
     _fitted_metric: Metric
     _search: Search
@@ -193,10 +192,14 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
     ValueError
         If ``"kd_tree"`` is requested and does not support these rows, or ``"ball_tree"`` does not support this metric.
     """
+    # A distance that leaves columns out violates the triangle inequality, on which every tree relies.
+    if algorithm in TREES and isinstance(metric_name, str) and metric_name == "nan_euclidean":
+        raise ValueError(
+            f"algorithm={algorithm!r} supports only metrics that satisfy the triangle inequality, but "
+            f"metric={metric_name!r} leaves missing cells out; use algorithm='brute'."
+        )
     brute_force = choose_brute_force(metric, T)
-    _check_tree(metric, algorithm, metric_name, missing=brute_force.missing)
-    has_boxes = isinstance(metric, MinkowskiMetric) and not metric.nominal.any()
-    if not isinstance(metric, MinkowskiMetric) or not has_boxes or brute_force.missing:
+    if not isinstance(metric, MinkowskiMetric) or metric.nominal.any() or brute_force.missing:
         if algorithm == "kd_tree":
             raise ValueError(
                 f"algorithm='kd_tree' supports only numeric columns and p-norms, but metric={metric_name!r} or X does "
@@ -210,19 +213,6 @@ def choose_algorithm(metric: Metric, T: np.ndarray, algorithm: str, leaf_size: i
     return brute_force
 
 
-def _check_tree(metric: Metric, algorithm: str, metric_name: Any, *, missing: bool) -> None:
-    """Reject a tree for distances that violate the triangle inequality, on which every tree relies."""
-    if algorithm not in TREES:
-        return
-    is_unfit = isinstance(metric_name, str) and metric_name == "nan_euclidean"
-    if is_unfit or (missing and algorithm == "ball_tree"):
-        raise ValueError(
-            f"algorithm={algorithm!r} supports only columns without missing values and metrics that satisfy the "
-            f"triangle inequality, but metric={metric_name!r} or X does not meet this requirement; use "
-            "algorithm='brute'."
-        )
-
-
 def choose_brute_force(metric: Metric, T: np.ndarray) -> BruteForce:
     """Return the fastest search that compares all pairs of a query and a row of T (e, n)."""
     if isinstance(metric, MinkowskiMetric) and metric.p in (1.0, 2.0) and metric.nominal.all():
@@ -232,23 +222,21 @@ def choose_brute_force(metric: Metric, T: np.ndarray) -> BruteForce:
     return BruteForce(metric, T)
 
 
-def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray, start: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Drop each stored row from its own neighbours.
 
     Parameters
     ----------
     rows, distance : ndarrays of shape (n, k + 1)
-        The neighbours of n consecutive stored rows, in the order of these rows. If more than k rows are equal to a row,
-        it may not be among its own neighbours; in that case its last neighbour is dropped.
-    start : int
-        The first of these stored rows.
+        The neighbours of the stored rows, in the order of these rows. If more than k rows are equal to a row, it may
+        not be among its own neighbours; in that case its last neighbour is dropped.
 
     Returns
     -------
     rows, distance : ndarrays of shape (n, k)
     """
     n = rows.shape[0]
-    others = rows != np.arange(start, start + n)[:, None]  # (n, k + 1)
+    others = rows != np.arange(n)[:, None]  # (n, k + 1)
     lacks_itself = others.all(axis=1)
     others[lacks_itself, -1] = False
     rows = rows[others].reshape(n, -1)
