@@ -7,15 +7,16 @@ dual (see `quadratic_program`) finds them for any kernel. For the linear kernel,
 taken on the dual, and then the primal is solved: it remains precise when kernel values lose digits, and can prove that
 the hulls intersect.
 
-*Soft margin*: from a limited number of steps on the dual, and then from the linear primal if they do not suffice.
-
-For a nonlinear kernel, the primal uses the feature map, and the dual continues from the primal's solution.
+*Soft margin*: a list of attempts, the first of which that proves its hyperplane is taken. If C is too large for the
+precision of kernel values, the linear primals are solved. Then the dual takes a limited number of steps; if they do not
+suffice, the primal is solved, for a nonlinear kernel on its feature map; and the dual continues from its solution.
 
 The cost C of a row is the learner's C times the weights of the row and of its class.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, final
 
@@ -181,12 +182,22 @@ def fit_soft_margin(
     rows : ndarray of shape (n, d), optional
         The rows, if the kernel is linear and the primal may be solved.
     """
+    attempts = _attempt_soft_margin(gram, signs, C, tol, max_iter, rows)
+    return next(hyperplane for hyperplane in attempts if hyperplane is not None)
+
+
+def _attempt_soft_margin(
+    gram: Gram, signs: np.ndarray, C: np.ndarray, tol: float, max_iter: int, rows: np.ndarray | None
+) -> Iterator[Hyperplane | None]:
+    """Yield what each method finds, in the order in which they are tried; None if it does not prove its hyperplane.
+
+    The last one always yields a hyperplane, converged or not.
+    """
     clipped_C = _clip_C(gram, C)
-    is_clipped = clipped_C is not C
-    if is_clipped and rows is not None:
-        hyperplane = _fit_without_kernel(rows, signs, C, tol)
-        if hyperplane is not None:
-            return hyperplane
+    if clipped_C is not C and rows is not None:
+        # This C is too large for the precision of kernel values, but not for that of the rows.
+        yield _try_hard_margin(rows, signs, C, tol)
+        yield _accept_primal(solve_soft_margin_primal(rows, signs, C), rows, signs, C, 0, tol)
 
     # The dual is faster than the primal for most problems, so it may take steps until they cost as much as the primal.
     box = _make_box(clipped_C, signs)
@@ -194,26 +205,20 @@ def fit_soft_margin(
     first_steps = _count_first_steps(signs.size, rows)
     if first_steps:
         solve_dual(gram, box, point, tol, min(max_iter, first_steps))
+    if point.converged or point.n_iter >= max_iter:
+        yield _read_dual(gram, box, point, signs, C, clipped_C, tol)
 
-    if not point.converged and point.n_iter < max_iter and float(clipped_C.mean()) >= MIN_C_OF_PRIMAL:
+    solution = None
+    if float(clipped_C.mean()) >= MIN_C_OF_PRIMAL:
         features = compute_feature_map(gram) if rows is None and first_steps else rows
         solution = None if features is None else solve_soft_margin_primal(features, signs, clipped_C)
-        if solution is not None and rows is not None:
-            hyperplane = _accept_primal(solution, rows, signs, clipped_C, point.n_iter, tol)
-            if hyperplane is not None:
-                return hyperplane
-        if solution is not None:
-            point = _make_dual_point(gram, signs, solution, point.n_iter)
+    if rows is not None:
+        yield _accept_primal(solution, rows, signs, clipped_C, point.n_iter, tol)
 
-    if not point.converged:
-        solve_dual(gram, box, point, tol, max_iter)
-    point.beta = snap_to_bounds(box, point.beta)
-    intercept = -estimate_multipliers(box, point)[0]
-    if not is_clipped:
-        return Hyperplane.from_dual(gram, box, point, signs, C, intercept)
-    # Rows whose multiplier equals the clipped C may violate the conditions for the original C.
-    hyperplane = Hyperplane.from_dual(gram, _make_box(C, signs), point, signs, C, intercept)
-    return hyperplane if hyperplane.residual <= tol else replace(hyperplane, converged=False)
+    if solution is not None:
+        point = _make_dual_point(gram, signs, solution, point.n_iter)
+    solve_dual(gram, box, point, tol, max_iter)
+    yield _read_dual(gram, box, point, signs, C, clipped_C, tol)
 
 
 def estimate_primal_cost(n: int, d: int) -> int:
@@ -232,17 +237,6 @@ def _clip_C(gram: Gram, C: np.ndarray) -> np.ndarray:
     return np.minimum(C, max_C)
 
 
-def _fit_without_kernel(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol: float) -> Hyperplane | None:
-    """Find the hyperplane from the rows, for a C too large for the precision of kernel values; None if that fails."""
-    hyperplane = _try_hard_margin(rows, signs, C, tol)
-    if hyperplane is not None:
-        return hyperplane
-    solution = solve_soft_margin_primal(rows, signs, C)
-    if solution is None:
-        return None
-    return _accept_primal(solution, rows, signs, C, 0, tol)
-
-
 def _try_hard_margin(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol: float) -> Hyperplane | None:
     """Return the hard margin if it exists and no multiplier exceeds C, since it is then also the soft margin."""
     solution = solve_hard_margin_primal(rows, signs)
@@ -252,13 +246,13 @@ def _try_hard_margin(rows: np.ndarray, signs: np.ndarray, C: np.ndarray, tol: fl
 
 
 def _accept_primal(
-    solution: PrimalSolution, rows: np.ndarray, signs: np.ndarray, C: np.ndarray, n_iter: int, tol: float
+    solution: PrimalSolution | None, rows: np.ndarray, signs: np.ndarray, C: np.ndarray, n_iter: int, tol: float
 ) -> Hyperplane | None:
-    """Return the hyperplane of the primal's solution; None if it misses the tolerance.
+    """Return the hyperplane of the primal's solution; None if there is none or it misses the tolerance.
 
     For columns with very different units and a large C, this preserves digits that sums of kernel values lose.
     """
-    if solution.gap > MAX_GAP:
+    if solution is None or solution.gap > MAX_GAP:
         return None
     hyperplane = Hyperplane.from_primal(solution, rows, signs, C, n_iter, tol)
     # The multipliers must still prove optimality after some of them were set to their bounds.
@@ -266,6 +260,25 @@ def _accept_primal(
     dual = float(solution.alpha.sum()) - 0.5 * float(normal @ normal)
     is_proven = dual >= (1.0 - MAX_PROOF_GAP) * hyperplane.primal
     return hyperplane if hyperplane.converged and is_proven else None
+
+
+def _read_dual(
+    gram: Gram,
+    box: BoxConstraints,
+    point: DualPoint,
+    signs: np.ndarray,
+    C: np.ndarray,
+    clipped_C: np.ndarray,
+    tol: float,
+) -> Hyperplane:
+    """Return the hyperplane of the point at which the dual has arrived, with the box of the clipped C."""
+    point.beta = snap_to_bounds(box, point.beta)
+    intercept = -estimate_multipliers(box, point)[0]
+    if clipped_C is C:
+        return Hyperplane.from_dual(gram, box, point, signs, C, intercept)
+    # Rows whose multiplier equals the clipped C may violate the conditions for the original C.
+    hyperplane = Hyperplane.from_dual(gram, _make_box(C, signs), point, signs, C, intercept)
+    return hyperplane if hyperplane.residual <= tol else replace(hyperplane, converged=False)
 
 
 def _make_dual_point(gram: Gram, signs: np.ndarray, solution: PrimalSolution, n_iter: int) -> DualPoint:
