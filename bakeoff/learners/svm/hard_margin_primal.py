@@ -84,30 +84,6 @@ class HullsMeet:
     alpha: np.ndarray
 
 
-@final
-@dataclass(frozen=True)
-class _InteriorPoint:
-    """A point strictly inside the constraints, or a step from one: u (d + 1,), α and slack (n,)."""
-
-    u: np.ndarray
-    alpha: np.ndarray
-    slack: np.ndarray
-
-    def move_along(self, step: _InteriorPoint) -> _InteriorPoint:
-        """Move along the step, at most to its end, and only as far as all constraints still hold strictly."""
-        alpha_ratio = float((-step.alpha / self.alpha).max())
-        slack_ratio = float((-step.slack / self.slack).max())
-        length = limit_step(max(alpha_ratio, slack_ratio))
-        return _InteriorPoint(
-            u=self.u + length * step.u,
-            alpha=self.alpha + length * step.alpha,
-            slack=self.slack + length * step.slack,
-        )
-
-    def is_finite(self) -> bool:
-        return all(np.isfinite(part).all() for part in (self.u, self.alpha, self.slack))
-
-
 def solve_hard_margin_primal(X: np.ndarray, signs: np.ndarray) -> PrimalSolution | HullsMeet | None:
     """Find the widest margin, or a proof that there is none.
 
@@ -122,24 +98,25 @@ def solve_hard_margin_primal(X: np.ndarray, signs: np.ndarray) -> PrimalSolution
     PrimalSolution or HullsMeet; None if rounding stops the iteration before either is reached.
     """
     n, d = X.shape
-    best: _InteriorPoint | None = None
+    best: InteriorPoint | None = None
     best_gap = MAX_GAP
     stalled = 0
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         rows = scale_rows(X, signs)
-        point = _InteriorPoint(u=np.zeros(d + 1), alpha=np.ones(n), slack=np.ones(n))
+        point = InteriorPoint(np.zeros(d + 1), np.ones((2, n)))
         for _ in range(MAX_ITERATIONS):
-            alpha_sum = float(point.alpha.sum())
-            weighted_rows = rows.Z @ point.alpha  # (d + 1,), Σ α_i z_i
+            alpha, slack = point.positive
+            alpha_sum = float(alpha.sum())
+            weighted_rows = rows.Z @ alpha  # (d + 1,), Σ α_i z_i
             is_candidate = float(np.abs(weighted_rows).max()) <= PROOF_CANDIDATE_RATIO * alpha_sum
-            if is_candidate and _prove_that_hulls_meet(rows.Z, point.alpha):
-                return HullsMeet(point.alpha)
+            if is_candidate and _prove_that_hulls_meet(rows.Z, alpha):
+                return HullsMeet(alpha)
 
             residuals = Residuals(
-                primal=1.0 - point.u @ rows.Z + point.slack,
+                primal=1.0 - point.u @ rows.Z + slack,
                 dual=rows.D * point.u - weighted_rows,
             )
-            gap = bound_gap(float(point.alpha @ point.slack), alpha_sum, point.u, rows.D, residuals)
+            gap = bound_gap(float(alpha @ slack), alpha_sum, point.u, rows.D, residuals)
             stalled = stalled + 1 if best is not None and gap >= best_gap else 0
             if gap < best_gap:
                 best_gap = gap
@@ -155,30 +132,29 @@ def solve_hard_margin_primal(X: np.ndarray, signs: np.ndarray) -> PrimalSolution
     return _make_solution(best, best_gap, rows.scale)
 
 
-def _take_step(rows: ScaledRows, point: _InteriorPoint, residuals: Residuals) -> _InteriorPoint | None:
+def _take_step(rows: ScaledRows, point: InteriorPoint, residuals: Residuals) -> InteriorPoint | None:
     """Take one predictor-corrector step (Mehrotra); None if rounding prevents it."""
-    system = NewtonSystem(rows, point.alpha / point.slack)
+    alpha, slack = point.positive
+    system = NewtonSystem(rows, alpha / slack)
     if not system.is_finite():
         return None
-    product = point.alpha * point.slack  # (n,)
+    product = alpha * slack  # (n,)
     gap = float(product.sum())
     n = product.size
     try:
         # Predict: the step to products of 0, without a barrier, shows how far the constraints allow a move.
         predictor = _find_direction(rows, system, point, residuals, -product)
-        predicted = point.move_along(predictor)
-        predicted_gap = float(predicted.alpha @ predicted.slack)
+        predicted_gap = _sum_products(point.move_along(predictor))
+        alpha_change, slack_change = predictor.positive
 
         # Correct: the longer the predicted step, the smaller the barrier; add the second-order term of the prediction.
         barrier = (predicted_gap / gap) ** 3 * gap / n
-        corrector = _find_direction(
-            rows, system, point, residuals, barrier - product - predictor.alpha * predictor.slack
-        )
+        corrector = _find_direction(rows, system, point, residuals, barrier - product - alpha_change * slack_change)
         next_point = point.move_along(corrector)
 
         # In a corner, but not during divergence to infinity, move towards the center first.
         is_nearly_feasible = np.abs(residuals.primal).max() < MAX_PRIMAL_RESIDUAL_IN_CORNER
-        if is_nearly_feasible and float(next_point.alpha @ next_point.slack) > STALLED_STEP_RATIO * gap:
+        if is_nearly_feasible and _sum_products(next_point) > STALLED_STEP_RATIO * gap:
             centering = _find_direction(rows, system, point, residuals, CENTERED_STEP_RATIO * gap / n - product)
             next_point = point.move_along(centering)
     except np.linalg.LinAlgError:
@@ -189,24 +165,32 @@ def _take_step(rows: ScaledRows, point: _InteriorPoint, residuals: Residuals) ->
 def _find_direction(
     rows: ScaledRows,
     system: NewtonSystem,
-    point: _InteriorPoint,
+    point: InteriorPoint,
     residuals: Residuals,
     product_change: np.ndarray,
-) -> _InteriorPoint:
+) -> InteriorPoint:
     """Return the Newton step that removes the residuals and changes α·slack by the given amounts (n,)."""
-    right_side = rows.Z @ ((product_change + point.alpha * residuals.primal) / point.slack) - residuals.dual
+    alpha, slack = point.positive
+    right_side = rows.Z @ ((product_change + alpha * residuals.primal) / slack) - residuals.dual
     u = system.solve(right_side)
-    slack = u @ rows.Z - residuals.primal
-    alpha = (product_change - point.alpha * slack) / point.slack
-    return _InteriorPoint(u, alpha, slack)
+    slack_change = u @ rows.Z - residuals.primal
+    alpha_change = (product_change - alpha * slack_change) / slack
+    return InteriorPoint(u, np.array([alpha_change, slack_change]))
 
 
-def _make_solution(point: _InteriorPoint, gap: float, scale: np.ndarray) -> PrimalSolution:
+def _sum_products(point: InteriorPoint) -> float:
+    """Return Σ α·slack, which is 0 at the optimum."""
+    alpha, slack = point.positive
+    return float(alpha @ slack)
+
+
+def _make_solution(point: InteriorPoint, gap: float, scale: np.ndarray) -> PrimalSolution:
     """Return the solution in the units of the columns; multipliers that go to 0 are set to 0."""
     d = scale.size
+    alpha, slack = point.positive
     # In each pair of multiplier and slack, one converges to 0: the smaller one.
-    is_zero = point.alpha < point.slack * point.alpha.max()
-    alpha = np.where(is_zero, 0.0, point.alpha)
+    is_zero = alpha < slack * alpha.max()
+    alpha = np.where(is_zero, 0.0, alpha)
     return PrimalSolution(
         normal=point.u[:d] / scale,
         intercept=float(point.u[d]),
@@ -333,7 +317,32 @@ def bound_gap(complementarity: float, alpha_sum: float, u: np.ndarray, D: np.nda
     return float(bound) / alpha_sum
 
 
-def limit_step(worst_ratio: float) -> float:
+@final
+@dataclass(frozen=True)
+class InteriorPoint:
+    """A point strictly inside the constraints, or a step from one.
+
+    Attributes
+    ----------
+    u : ndarray of shape (d + 1,)
+    positive : ndarray of shape (p, n)
+        The p numbers of each row that the constraints keep above 0: its multipliers and slacks.
+    """
+
+    u: np.ndarray
+    positive: np.ndarray
+
+    def move_along(self, step: InteriorPoint) -> InteriorPoint:
+        """Move along the step, at most to its end, and only as far as all constraints still hold strictly."""
+        length = _limit_step(float((-step.positive / self.positive).max()))
+        return InteriorPoint(self.u + length * step.u, self.positive + length * step.positive)
+
+    def is_finite(self) -> bool:
+        """Whether all values are finite."""
+        return bool(np.isfinite(self.u).all() and np.isfinite(self.positive).all())
+
+
+def _limit_step(worst_ratio: float) -> float:
     """Return the length, at most 1, of a step that stays inside, where ``worst_ratio`` is the largest -step / value."""
     if worst_ratio <= 0.0:
         return 1.0

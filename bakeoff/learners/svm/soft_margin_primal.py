@@ -5,6 +5,8 @@
 The Newton system (see `hard_margin_primal`) has 1 / Θ = diag(ξ_i / η_i + slack_i / α_i), where η_i = C_i - α_i is the
 multiplier of ξ_i ≥ 0, and slack_i is the amount by which y_i (w·x_i + b) exceeds 1 - ξ_i.
 
+The positive numbers of a point are α, η, slack and ξ.
+
 Cost: O(n d²) for an iteration; there are about 10 to 40, nearly independent of n.
 
 References
@@ -15,18 +17,15 @@ M. C. Ferris, T. S. Munson, "Interior-point methods for massive support vector m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
-
 import numpy as np
 
 from bakeoff.learners.svm.hard_margin_primal import (
+    InteriorPoint,
     NewtonSystem,
     PrimalSolution,
     Residuals,
     ScaledRows,
     bound_gap,
-    limit_step,
     scale_rows,
 )
 
@@ -37,42 +36,6 @@ TARGET_GAP = 1e-12
 
 MAX_STALLED_ITERATIONS = 4
 """Number of iterations without a smaller gap after which rounding is assumed to prevent any further decrease."""
-
-
-@final
-@dataclass(frozen=True)
-class _InteriorPoint:
-    """A point strictly inside the constraints, or a step from one: u of shape (d + 1,), the others (n,)."""
-
-    u: np.ndarray
-    alpha: np.ndarray
-    eta: np.ndarray  # C - α, the multiplier of ξ ≥ 0
-    slack: np.ndarray  # the amount by which y (w·x + b) exceeds 1 - ξ
-    xi: np.ndarray
-
-    def sum_products(self) -> float:
-        """Return Σ α·slack + Σ η·ξ, which is 0 at the optimum."""
-        return float(self.alpha @ self.slack + self.eta @ self.xi)
-
-    def move_along(self, step: _InteriorPoint) -> _InteriorPoint:
-        """Move along the step, at most to its end, and only as far as all constraints still hold strictly."""
-        worst_ratio = max(
-            float((-step.alpha / self.alpha).max()),
-            float((-step.eta / self.eta).max()),
-            float((-step.slack / self.slack).max()),
-            float((-step.xi / self.xi).max()),
-        )
-        length = limit_step(worst_ratio)
-        return _InteriorPoint(
-            u=self.u + length * step.u,
-            alpha=self.alpha + length * step.alpha,
-            eta=self.eta + length * step.eta,
-            slack=self.slack + length * step.slack,
-            xi=self.xi + length * step.xi,
-        )
-
-    def is_finite(self) -> bool:
-        return all(np.isfinite(part).all() for part in (self.u, self.alpha, self.eta, self.slack, self.xi))
 
 
 def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) -> PrimalSolution | None:
@@ -87,7 +50,7 @@ def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) ->
         Finite and positive.
     """
     d = X.shape[1]
-    best: _InteriorPoint | None = None
+    best: InteriorPoint | None = None
     best_gap = np.inf
     stalled = 0
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
@@ -96,11 +59,12 @@ def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) ->
         scaled_C = C * float(rows.scale.max()) ** 2  # (n,)
         point = _start_inside(d, scaled_C)
         for _ in range(MAX_ITERATIONS):
+            alpha, _, slack, xi = point.positive
             residuals = Residuals(
-                primal=1.0 - point.u @ rows.Z - point.xi + point.slack,
-                dual=rows.D * point.u - rows.Z @ point.alpha,
+                primal=1.0 - point.u @ rows.Z - xi + slack,
+                dual=rows.D * point.u - rows.Z @ alpha,
             )
-            gap = bound_gap(point.sum_products(), point.alpha.sum(), point.u, rows.D, residuals)
+            gap = bound_gap(_sum_products(point), alpha.sum(), point.u, rows.D, residuals)
             if gap < best_gap:
                 best_gap = gap
                 best = point
@@ -123,31 +87,34 @@ def solve_soft_margin_primal(X: np.ndarray, signs: np.ndarray, C: np.ndarray) ->
     )
 
 
-def _start_inside(d: int, scaled_C: np.ndarray) -> _InteriorPoint:
+def _start_inside(d: int, scaled_C: np.ndarray) -> InteriorPoint:
     """Return a point in the middle of the box."""
-    n = scaled_C.size
-    return _InteriorPoint(
-        u=np.zeros(d + 1),
-        alpha=scaled_C / 2,
-        eta=scaled_C / 2,
-        slack=np.ones(n),
-        xi=np.full(n, 2.0),
-    )
+    half_C = scaled_C / 2
+    slack = np.ones(scaled_C.size)
+    return InteriorPoint(np.zeros(d + 1), np.array([half_C, half_C, slack, 2.0 * slack]))
 
 
-def _take_step(rows: ScaledRows, point: _InteriorPoint, residuals: Residuals) -> _InteriorPoint | None:
+def _sum_products(point: InteriorPoint) -> float:
+    """Return Σ α·slack + Σ η·ξ, which is 0 at the optimum."""
+    alpha, eta, slack, xi = point.positive
+    return float(alpha @ slack + eta @ xi)
+
+
+def _take_step(rows: ScaledRows, point: InteriorPoint, residuals: Residuals) -> InteriorPoint | None:
     """Take one predictor-corrector step (Mehrotra); None if rounding prevents it."""
-    theta = 1.0 / (point.xi / point.eta + point.slack / point.alpha)  # (n,)
+    alpha, eta, slack, xi = point.positive
+    theta = 1.0 / (xi / eta + slack / alpha)  # (n,)
     system = NewtonSystem(rows, theta)
     if not system.is_finite():
         return None
-    slack_product = -point.alpha * point.slack  # (n,), the change that makes α·slack 0
-    xi_product = -point.eta * point.xi  # (n,), the change that makes η·ξ 0
-    gap = point.sum_products()
+    slack_product = -alpha * slack  # (n,), the change that makes α·slack 0
+    xi_product = -eta * xi  # (n,), the change that makes η·ξ 0
+    gap = _sum_products(point)
     try:
         # Predict: the step to products of 0, without a barrier, shows how far the constraints allow a move.
         predictor = _find_direction(rows, system, theta, point, residuals, slack_product, xi_product)
-        predicted_gap = point.move_along(predictor).sum_products()
+        predicted_gap = _sum_products(point.move_along(predictor))
+        alpha_change, eta_change, slack_change, xi_change = predictor.positive
 
         # Correct: the longer the predicted step, the smaller the barrier; add the second-order terms of the
         # prediction.
@@ -158,8 +125,8 @@ def _take_step(rows: ScaledRows, point: _InteriorPoint, residuals: Residuals) ->
             theta,
             point,
             residuals,
-            barrier + slack_product - predictor.alpha * predictor.slack,
-            barrier + xi_product - predictor.eta * predictor.xi,
+            barrier + slack_product - alpha_change * slack_change,
+            barrier + xi_product - eta_change * xi_change,
         )
     except np.linalg.LinAlgError:
         return None
@@ -171,26 +138,28 @@ def _find_direction(
     rows: ScaledRows,
     system: NewtonSystem,
     theta: np.ndarray,
-    point: _InteriorPoint,
+    point: InteriorPoint,
     residuals: Residuals,
     slack_product: np.ndarray,
     xi_product: np.ndarray,
-) -> _InteriorPoint:
+) -> InteriorPoint:
     """Return the Newton step that removes the residuals and changes α·slack and η·ξ by the given amounts (n,)."""
-    right_side = residuals.primal - xi_product / point.eta + slack_product / point.alpha  # (n,)
+    alpha, eta, slack, xi = point.positive
+    right_side = residuals.primal - xi_product / eta + slack_product / alpha  # (n,)
     u = system.solve(rows.Z @ (theta * right_side) - residuals.dual)
-    alpha = theta * (right_side - u @ rows.Z)
-    slack = (slack_product - point.slack * alpha) / point.alpha
-    xi = (xi_product + point.xi * alpha) / point.eta
-    return _InteriorPoint(u, alpha, -alpha, slack, xi)
+    change = theta * (right_side - u @ rows.Z)  # (n,), of α
+    slack_change = (slack_product - slack * change) / alpha
+    xi_change = (xi_product + xi * change) / eta
+    return InteriorPoint(u, np.array([change, -change, slack_change, xi_change]))
 
 
-def _snap_to_bounds(point: _InteriorPoint, scaled_C: np.ndarray, C: np.ndarray) -> np.ndarray:
+def _snap_to_bounds(point: InteriorPoint, scaled_C: np.ndarray, C: np.ndarray) -> np.ndarray:
     """Return α (n,), where each multiplier that is smaller than its slack is set to its bound."""
-    alpha = np.clip(point.alpha / scaled_C, 0.0, 1.0) * C
-    is_zero = point.alpha < scaled_C * point.slack
+    scaled_alpha, eta, slack, xi = point.positive
+    alpha = np.clip(scaled_alpha / scaled_C, 0.0, 1.0) * C
+    is_zero = scaled_alpha < scaled_C * slack
     alpha[is_zero] = 0.0
-    is_at_C = point.eta < scaled_C * point.xi
+    is_at_C = eta < scaled_C * xi
     alpha[is_at_C] = C[is_at_C]
     return alpha
 
