@@ -124,8 +124,8 @@ COMMANDS: Mapping[str, Command] = {
     "figures": Command(
         "RUN [NAME ...]",
         "draw figures of a finished run",
-        "commands.run.figures_command.draw_figures",
-        "commands.run.request.FiguresRequest",
+        "commands.run.command.draw_figures",
+        "commands.run.command.FiguresRequest",
     ),
     "replay": Command(
         "RUN",

@@ -1,15 +1,18 @@
-"""Commands without a verb, which run an experiment or, with ``-m``, a sweep, and the verbs ``plan`` and ``rerun``."""
+"""Commands without a verb, which run an experiment or, with ``-m``, a sweep; ``plan``, ``rerun`` and ``figures``."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from bakeoff.pipeline.config.flags import shows_tracebacks
-from bakeoff.pipeline.config.requests import read_request
+from bakeoff.pipeline.config.requests import RefitRequest, read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.command_line import find_status, read_experiments, run_described_sweep, run_sweep
+from bakeoff.pipeline.tables.output_file import require_output_folder
 from bakeoff.pipeline.text import wording
 
 FAILED_FLAG = "--failed"
@@ -18,6 +21,27 @@ RERUN_KEYS = ("sweep", "tracking.uri", "tracking.experiment")
 FIRST_REPEAT_WORDS = ("evaluation.repeats=1", "evaluation.first_repeat=0")
 SEAL_KEYS = ("seal", "metrics", "base", "alpha", "rope", "until", "repeats")
 """With ``seal=``, keys of the comparison; all others are keys of the sweep."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiguresRequest(RefitRequest):
+    """Figures of a run, which is fitted again to draw them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of figures, as listed by `bakeoff list figures`, optionally with arguments, such as "{learning_curve:
+        {sizes: [0.5, 1]}}"; by default all that apply to the run.
+    output : Path or None
+        The folder to which the files are written; by default they are added to the artifacts of the run.
+    """
+
+    names: tuple[str, ...] = field(default=(), metadata={"word": "NAME"})
+    output: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.output is not None:
+            require_output_folder(self.output, "output")
 
 
 def run_experiments(words: Sequence[str]) -> int:
@@ -101,3 +125,24 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
     trust = [f"{TRUST_KEY}=[{','.join(packages)}]"] if packages else []
     others = [word for word in words if word != FAILED_FLAG and word not in own and not is_trust_word(word)]
     return find_status(run_sweep([*others, *trust], [(*trust, *job) for job in failed]))
+
+
+def draw_figures(request: FiguresRequest) -> int:
+    """Draw figures of a finished run, and add them to its artifacts or write them to a folder.
+
+    Raises
+    ------
+    UserError
+        The run or the figure does not exist, a figure cannot show the run, the dataset has changed, or the refitted run
+        has different scores from those stored.
+    """
+    from bakeoff.pipeline.commands.run.draw_figures import draw_run
+    from bakeoff.pipeline.sweep.run_screen import RunScreen
+
+    with RunScreen().make_bar() as bar:
+        drawn = draw_run(request, request.names, request.output, bar.show_work, wording.print_note)
+    for name, reason in drawn.left_out.items():
+        print(f"not drawn: {name}: {wording.show_controls(reason)}")
+    for file in drawn.files:
+        print(f"figure {wording.show_controls(file)}")
+    return 0

@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bakeoff.pipeline.checks import FigureChoice, choose_figures
-from bakeoff.pipeline.commands.run.request import FiguresRequest
 from bakeoff.pipeline.config.compose_job import SIMPLER_KEY
 from bakeoff.pipeline.config.options import ALL, load_yaml, read_option, settle_figures
+from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.sweep.work import ShowWork
@@ -37,12 +37,22 @@ class DrawnFigures:
     left_out: Mapping[str, str]
 
 
-def draw_run(request: FiguresRequest, show_work: ShowWork, announce: Callable[[str], None]) -> DrawnFigures:
+def draw_run(
+    request: RefitRequest,
+    figures: Sequence[str],
+    output: Path | None,
+    show_work: ShowWork,
+    announce: Callable[[str], None],
+) -> DrawnFigures:
     """Draw figures of a run, and add them to its artifacts or write them to a folder.
 
     Parameters
     ----------
-    request : FiguresRequest
+    request : RefitRequest
+    figures : sequence of str
+        Names of figures, optionally with arguments; all that apply to the run if there are none.
+    output : Path or None
+        The folder for the files; None for the artifacts of the run.
     show_work : callable
     announce : callable
         Receives a sentence before the fit, which may take long.
@@ -53,11 +63,11 @@ def draw_run(request: FiguresRequest, show_work: ShowWork, announce: Callable[[s
         The run or the figure does not exist, a figure cannot show the run, the dataset has changed, or the refitted run
         has different scores from those stored.
     """
-    wanted = [_parse_name(name) for name in request.names] or [ALL]
+    wanted = [_parse_name(name) for name in figures] or [ALL]
     # Names are checked first, because reading a run is slow.
     settle_figures(wanted)
-    if request.output is not None:
-        require_apart_from_store(request.output, list_store_paths(request.tracking__uri))
+    if output is not None:
+        require_apart_from_store(output, list_store_paths(request.tracking__uri))
     store, run = load_run(request)
     run_id = run.stored.run_id
     nodes = settle_figures(wanted, _find_space(run), request.trust)
@@ -69,8 +79,8 @@ def draw_run(request: FiguresRequest, show_work: ShowWork, announce: Callable[[s
     announce(f"fitting run {run_id} ({run.stored.name}, {folds_text}) again")
     with TemporaryDirectory(prefix="bakeoff-") as folder:
         files = list(_draw_into(Path(folder), run, choice, show_work))
-        _keep_files(files, request.output, store, run.stored)
-    place = request.output or sqlite_file.name_folder(run.stored.address)
+        _keep_files(files, output, store, run.stored)
+    place = output or sqlite_file.name_folder(run.stored.address)
     return DrawnFigures(tuple(f"{place}/{file.name}" for file in files), choice.left_out)
 
 
