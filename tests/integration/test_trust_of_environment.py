@@ -10,7 +10,7 @@ from command import Bakeoff, command_in, enter
 
 import bakeoff as package
 from bakeoff.pipeline.cli.verbs import VERBS, load
-from bakeoff.pipeline.commands.serve.request import ServeRequest
+from bakeoff.pipeline.commands.serve.command import ServeRequest
 from bakeoff.pipeline.commands.serve.server import open_model
 from bakeoff.pipeline.config.requests import list_arguments, read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, TRUST_VARIABLE
@@ -100,11 +100,11 @@ def test_the_environment_grants_trust_to_a_server_and_to_calls_in_python(
 ) -> None:
     words = ["latest", "port=0"]
     with pytest.raises(UserError, match=r"trust=\[mine\]"):
-        open_model(read_request("serve", ServeRequest, words))
+        open_model(read_request("serve", ServeRequest, words), "127.0.0.1", 0)
     with pytest.raises(UserError, match=r"trust=\[mine\]"):
         package.ablate("latest", keep=False)
     project.patch.setenv(TRUST_VARIABLE, "mine")
-    _, opened = open_model(read_request("serve", ServeRequest, words))
+    _, opened = open_model(read_request("serve", ServeRequest, words), "127.0.0.1", 0)
     opened.close()
     assert len(package.load("latest").predict(pd.DataFrame({"u": [1, 2]}))) == 2
     assert package.ablate("latest", keep=False).difference == 0

@@ -101,25 +101,25 @@ COMMANDS: Mapping[str, Command] = {
         "RUN as=NAME@ALIAS",
         "fit the procedure of a run on all rows, and register the model",
         "commands.serve.command.ship_model",
-        "commands.serve.request.ShipRequest",
+        "commands.serve.command.ShipRequest",
     ),
     "predict": Command(
         "MODEL FILE",
         "predict with the model of a run, or with a registered one",
         "commands.serve.command.predict_rows",
-        "commands.serve.request.PredictRequest",
+        "commands.serve.command.PredictRequest",
     ),
     "explain": Command(
         "MODEL",
         "show which columns the predictions of a model rely on",
         "commands.explain.command.explain_model",
-        "commands.explain.request.ExplainRequest",
+        "commands.explain.command.ExplainRequest",
     ),
     "serve": Command(
         "MODEL",
         "answer requests for predictions over HTTP",
         "commands.serve.command.serve_model",
-        "commands.serve.request.ServeRequest",
+        "commands.serve.command.ServeRequest",
     ),
     "figures": Command(
         "RUN [NAME ...]",
@@ -131,7 +131,7 @@ COMMANDS: Mapping[str, Command] = {
         "RUN",
         "repeat a stored run, and compare every number to the last bit",
         "commands.replay.command.replay_stored_runs",
-        "commands.replay.request.ReplayRequest",
+        "commands.replay.command.ReplayRequest",
     ),
     "rm": Command(
         "RUN ...",

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
 
+from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.text.wording import print_note
 
-if TYPE_CHECKING:
-    from bakeoff.pipeline.commands.explain.request import ExplainRequest
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainRequest(RefitRequest):
+    """A model to explain.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Columns whose partial dependence is shown; by default the most important ones.
+    output : Path or None
+        The file to which the page is written, or none for no page; by default it is named after the run or model.
+    """
+
+    columns: tuple[str, ...] = ()
+    output: Path | None = None
 
 
 def explain_model(request: ExplainRequest) -> int:
@@ -23,7 +38,7 @@ def explain_model(request: ExplainRequest) -> int:
     from bakeoff.pipeline.sweep.run_screen import RunScreen
 
     with RunScreen().make_bar() as bar:
-        explanation, page = explain_stored(request, bar.show_work, print_note)
+        explanation, page = explain_stored(request, request.columns, request.output, bar.show_work, print_note)
     print_explanation(explanation)
     if page is not None:
         print(f"\npage: {page}")

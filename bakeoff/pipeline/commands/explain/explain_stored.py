@@ -1,6 +1,6 @@
 """The explanation of a stored run or model, on the rows of its dataset."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from bakeoff.pipeline.commands.explain.explain_model import Explanation, Subject, explain_model, require_columns
 from bakeoff.pipeline.commands.explain.report import render_page
-from bakeoff.pipeline.commands.explain.request import NO_PAGE, ExplainRequest
+from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.model import permutation, pyfunc, training_record
 from bakeoff.pipeline.sweep.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.sweep.work import ShowWork
@@ -16,18 +16,27 @@ from bakeoff.pipeline.tables.output_file import EXPLANATION, name_file, require_
 from bakeoff.pipeline.tracking import loading, names
 from bakeoff.pipeline.tracking.store import list_store_paths
 
+NO_PAGE = Path("none")
 SHOWN_LETTERS = 8
 """The number of characters shown of a run id, which suffice to name the run on the command line."""
 
 
 def explain_stored(
-    request: ExplainRequest, show_work: ShowWork, announce: Callable[[str], None]
+    request: RefitRequest,
+    columns: Sequence[str],
+    output: Path | None,
+    show_work: ShowWork,
+    announce: Callable[[str], None],
 ) -> tuple[Explanation, Path | None]:
     """Explain a stored model, write the page, and return the explanation and the path of the page.
 
     Parameters
     ----------
-    request : ExplainRequest
+    request : RefitRequest
+    columns : sequence of str
+        Columns whose partial dependence is shown; the most important ones if there are none.
+    output : Path or None
+        The file of the page, or `NO_PAGE`; by default it is named after the run or model.
     show_work : callable
         Shows how much of a run that is fitted again is done.
     announce : callable
@@ -39,21 +48,21 @@ def explain_stored(
         The model or the column does not exist, the dataset has changed, or the page cannot be written.
     """
     require_page = partial(require_output, kind=EXPLANATION, store=list_store_paths(request.tracking__uri))
-    page = None if request.output in (None, NO_PAGE) else require_page(request.output)
+    page = None if output in (None, NO_PAGE) else require_page(output)
     store, run = load_run(request)
     # Invalid requests are refused before the folds are fitted, which may take long.
-    require_columns(request.columns, [str(name) for name in run.experiment.dataset.X.columns])
+    require_columns(columns, [str(name) for name in run.experiment.dataset.X.columns])
     model = None
     if names.find_version(store, request.run) is not None:
         model = loading.load_model(request)
         for note in model.notes:
             announce(f"explain: {note}")
-    if request.output is None:
+    if output is None:
         file_stem = run.stored.run_id[:SHOWN_LETTERS] if model is None else model.name.replace(", version ", "-")
         page = require_page(f"{name_file(file_stem)}.explanation.html")
     announce(f"fitting run {run.stored.run_id} ({run.stored.name}) again")
     subject = _make_subject(run, model, show_work)
-    explanation = explain_model(subject, request.columns)
+    explanation = explain_model(subject, columns)
     if page is not None:
         write_whole(page, render_page(explanation))
     return explanation, page

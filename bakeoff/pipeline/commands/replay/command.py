@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
+from bakeoff.pipeline.config.requests import RefitRequest
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import count_nouns, print_note, show_controls
-
-if TYPE_CHECKING:
-    from bakeoff.pipeline.commands.replay.request import ReplayRequest
-
 
 EXIT_DIFFERENT = 1
 EXIT_REFUSED = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayRequest(RefitRequest):
+    """A run or a sweep to repeat.
+
+    Attributes
+    ----------
+    sweep : str
+        Instead of a run: the name of a sweep, or latest, whose runs are all repeated.
+    dataset__folder : str or None
+        The folder in which the files of the datasets are now, under their former names, if they were moved.
+    """
+
+    run: str = field(default="", metadata={"word": "RUN"})
+    sweep: str = ""
+    dataset__folder: str | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.run) == bool(self.sweep):
+            raise UserError("select what to replay: RUN, or sweep=NAME.")
+        if self.dataset__path and self.dataset__folder:
+            raise UserError("dataset.path and dataset.folder both name the location of the files; give only one.")
 
 
 def replay_stored_runs(request: ReplayRequest) -> int:
@@ -35,7 +56,7 @@ def replay_stored_runs(request: ReplayRequest) -> int:
     from bakeoff.pipeline.sweep.differences import IDENTICAL, REFUSED
 
     verdicts: Counter[str] = Counter()
-    for report in replay_runs(request):
+    for report in replay_runs(request, request.sweep, request.dataset__folder):
         verdicts[report.verdict] += 1
         if request.sweep:
             print(" ".join(word for word in (report.run_id, report.name, report.summary) if word), flush=True)

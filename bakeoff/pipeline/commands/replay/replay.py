@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
-from bakeoff.pipeline.commands.replay.request import ReplayRequest
 from bakeoff.pipeline.config import settle, words
+from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.sweep.differences import (
@@ -31,12 +31,17 @@ from bakeoff.pipeline.tracking.store import Store, open_store
 NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
 
 
-def replay_runs(request: ReplayRequest) -> Iterator[ReplayReport]:
+def replay_runs(request: RefitRequest, sweep: str, folder: str | None) -> Iterator[ReplayReport]:
     """Replay a run or the runs of a sweep and yield reports; a run that cannot be repeated is reported as refused.
 
     Parameters
     ----------
-    request : ReplayRequest
+    request : RefitRequest
+        The run, unless a sweep is named.
+    sweep : str
+        A sweep, whose runs are all replayed; empty for a single run.
+    folder : str or None
+        The folder in which the files of the datasets are now, if they were moved.
 
     Raises
     ------
@@ -44,26 +49,30 @@ def replay_runs(request: ReplayRequest) -> Iterator[ReplayReport]:
         The run or sweep does not exist.
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    if request.sweep:
-        run_ids = stored_runs.find_runs_of_sweep(store, request.sweep)
+    if sweep:
+        run_ids = stored_runs.find_runs_of_sweep(store, sweep)
     else:
         run_ids = [names.find_run_id(store, request.run, request.dataset)]
     resources = PartCache()
     for run_id in run_ids:
         try:
-            yield replay_run(store, run_id, request, resources)
+            yield replay_run(store, run_id, request, folder, resources)
         except UserError as error:
             yield ReplayReport(run_id, "", REFUSED, str(error))
 
 
-def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: PartCache) -> ReplayReport:
+def replay_run(
+    store: Store, run_id: str, request: RefitRequest, folder: str | None, resources: PartCache
+) -> ReplayReport:
     """Run a stored run again and compare every number; the store does not change.
 
     Parameters
     ----------
     store : Store
     run_id : str
-    request : ReplayRequest
+    request : RefitRequest
+    folder : str or None
+        The folder of the dataset's files, if they were moved.
     resources : PartCache
         Datasets shared by several replays.
 
@@ -73,9 +82,7 @@ def replay_run(store: Store, run_id: str, request: ReplayRequest, resources: Par
         The run cannot be repeated.
     """
     run = read_finished_run(store, run_id)
-    restored = stored_config.restore_config(
-        store, run_id, request.trust, request.dataset__path, request.dataset__folder
-    )
+    restored = stored_config.restore_config(store, run_id, request.trust, request.dataset__path, folder)
     spec = settle.settle_config({**restored, "tracking": NO_TRACKING, "figures": []})
     dataset = resources.get_dataset(spec)
     if dataset.digest() != run.tags.get("dataset_digest"):  # other data have other scores

@@ -3,16 +3,71 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from bakeoff.pipeline.config.requests import RefitRequest, RowsRequest, RunRequest
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import print_note, show_controls
 
-if TYPE_CHECKING:
-    from bakeoff.pipeline.commands.serve.request import PredictRequest, ServeRequest, ShipRequest
-
-
+MAX_PORT = 65535
 RUN_ID_LETTERS = 8
 """The number of characters shown of a run id, which suffice to find the run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictRequest(RowsRequest):
+    """Rows for which to predict.
+
+    Attributes
+    ----------
+    file : Path
+        The file of the rows, with the columns that the model needs.
+    output : Path or None
+        The file to which the predictions are written: .csv, .tsv, .parquet, .feather, .arrow or .jsonl; by default
+        NAME.predictions.csv.
+    ids : tuple of str or None
+        Columns of the file to copy next to the predictions, or [] for none; by default those that training omitted as
+        identifiers.
+    """
+
+    file: Path = field(metadata={"word": "FILE"})
+    output: Path | None = None
+    ids: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeRequest(RunRequest):
+    """A model to serve.
+
+    Attributes
+    ----------
+    port : int
+        The port: a number up to 65535, such as 5001, or 0 for any free port.
+    host : str
+        The address of this machine; by default 127.0.0.1, which other machines cannot reach.
+    """
+
+    # MLflow's pages, served by `bakeoff ui`, use port 5000.
+    port: int = 5001
+    host: str = "127.0.0.1"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= MAX_PORT:
+            raise UserError(f"port={self.port} must be a number up to {MAX_PORT}, such as 5001, or 0 for a free one.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShipRequest(RefitRequest):
+    """A run whose procedure is to be fitted on all rows.
+
+    Attributes
+    ----------
+    name : str
+        The name under which to register the model, with an alias for its new version: NAME@ALIAS.
+    """
+
+    name: str = field(metadata={"key": "as"})
 
 
 def predict_rows(request: PredictRequest) -> int:
@@ -28,7 +83,7 @@ def predict_rows(request: PredictRequest) -> int:
     """
     from bakeoff.pipeline.commands.serve.predict import predict_file
 
-    done = predict_file(request)
+    done = predict_file(request, request.file, request.output, request.ids)
     for note in done.notes:
         print_note(f"predict: {note}")
     beside = f", beside {', '.join(done.ids)} of the file" if done.ids else ""
@@ -48,7 +103,7 @@ def serve_model(request: ServeRequest) -> int:
     """
     from bakeoff.pipeline.commands.serve.server import is_loopback, name_address, open_model, run_server
 
-    model, opened = open_model(request)
+    model, opened = open_model(request, request.host, request.port)
     for line in [model.describe(), *model.notes]:
         print_note(f"serve: {line}")
     if not is_loopback(opened):
@@ -68,7 +123,7 @@ def ship_model(request: ShipRequest) -> int:
     """
     from bakeoff.pipeline.commands.serve.ship import ship_run
 
-    shipped = ship_run(request, print_note)
+    shipped = ship_run(request, request.name, print_note)
     record = shipped.record
     version = f"version {shipped.version}"
     if shipped.previous_version is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from bakeoff.pipeline.commands.serve.answer import answer_rows
-from bakeoff.pipeline.commands.serve.request import PredictRequest
+from bakeoff.pipeline.config.requests import RowsRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.model.further_rows import hiding_groups, read_rows
 from bakeoff.pipeline.model.pyfunc import Model, list_outputs
@@ -39,29 +39,35 @@ class FilePredictions:
     notes: tuple[str, ...]
 
 
-def predict_file(request: PredictRequest) -> FilePredictions:
+def predict_file(request: RowsRequest, file: Path, output: Path | None, ids: Sequence[str] | None) -> FilePredictions:
     """Write the prediction of a model for each row of a file, with probabilities if the model supports them.
 
     Parameters
     ----------
-    request : PredictRequest
+    request : RowsRequest
+    file : Path
+        The file of the rows.
+    output : Path or None
+        The file of the predictions; by default NAME.predictions.csv.
+    ids : sequence of str or None
+        The columns to copy; by default those that training omitted as identifiers.
 
     Raises
     ------
     UserError
         The model does not exist, the file lacks a column or has cells of another kind, or the output cannot be written.
     """
-    given = request.output or Path(f"{request.file.stem}.predictions.csv")
+    given = output or Path(f"{file.stem}.predictions.csv")
     store_paths = list_store_paths(request.tracking__uri)
-    target = require_output(given, PREDICTIONS, [request.file], store_paths)
+    target = require_output(given, PREDICTIONS, [file], store_paths)
     with hiding_groups():
-        require_file(request.file)
+        require_file(file)
         model = load_model(request)
         require_output(given, PREDICTIONS, list_dataset_files(model.record.dataset_config), store_paths)
-        raw = read_rows(request.file, request.layout, model.record)
-        ids = _choose_identifiers(raw.frame, model, request.ids)
+        raw = read_rows(file, request.layout, model.record)
+        copied = _choose_identifiers(raw.frame, model, ids)
         answer = answer_rows(model, raw.frame, request.layout)
-    table = pd.concat([ids.reset_index(drop=True), answer.predictions], axis=1)
+    table = pd.concat([copied.reset_index(drop=True), answer.predictions], axis=1)
     said = [
         model.describe(),
         *model.notes,
@@ -72,7 +78,7 @@ def predict_file(request: PredictRequest) -> FilePredictions:
     # The predictions are written only at the end, so that an error does not change the file of an earlier command.
     write_table(table, target)
     shown = tuple(note.replace("dataset.", "") for note in said if note)
-    return FilePredictions(target, len(table), tuple(map(str, ids)), shown)
+    return FilePredictions(target, len(table), tuple(map(str, copied)), shown)
 
 
 def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] | None) -> pd.DataFrame:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.commands.serve.request import ShipRequest
 from bakeoff.pipeline.commands.serve.ship import ship_run
+from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.python.call import own_process_state, warn_of
@@ -56,15 +56,14 @@ def ship(
     from bakeoff.pipeline.python.sweep import SweepResult, find_store, list_run_ids
 
     store = {"tracking__uri": tracking__uri, "tracking__experiment": tracking__experiment}
-    request = ShipRequest(
+    request = RefitRequest(
         run=run.best_run if isinstance(run, SweepResult) else list_run_ids(run)[0],
-        name=name,
         dataset=dataset,
         trust=read_trust(trust),
         **find_store([run], store),
     )
     with own_process_state():
-        shipped = ship_run(request)
+        shipped = ship_run(request, name)
         model = load_model(replace(request, run=shipped.word))
     warn_of(shipped.remarks)
     return model

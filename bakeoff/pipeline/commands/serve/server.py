@@ -25,7 +25,7 @@ from bakeoff.pipeline.commands.serve.answer import (
     read_request,
 )
 from bakeoff.pipeline.commands.serve.limits import Bodies, make_connection_class
-from bakeoff.pipeline.commands.serve.request import ServeRequest
+from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.tables.output_file import format_json
@@ -152,12 +152,14 @@ def answer_refusal(request: Request, error: Exception) -> Response:
     return Response(text, error.status, headers, media_type=JSON_TYPE)
 
 
-def open_model(request: ServeRequest) -> tuple[Model, socket.socket]:
+def open_model(request: RunRequest, host: str, port: int) -> tuple[Model, socket.socket]:
     """Return a stored model and the socket on which it is served.
 
     Parameters
     ----------
-    request : ServeRequest
+    request : RunRequest
+    host : str
+    port : int
 
     Raises
     ------
@@ -165,7 +167,7 @@ def open_model(request: ServeRequest) -> tuple[Model, socket.socket]:
         The model does not exist, the port is in use, or the host is not this machine.
     """
     # A port in use is detected before the model is loaded, which takes longer.
-    opened = open_socket(request.host, request.port)
+    opened = open_socket(host, port)
     try:
         model = load_model(request)
     except BaseException:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bakeoff.pipeline.checks import check_splits
-from bakeoff.pipeline.commands.serve.request import ShipRequest
+from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.experiment import Experiment, FittedModel, fit_model, make_pipeline
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.experiment.fitting import make_tuning_data
@@ -201,14 +201,16 @@ class ShippedModel:
         return str(self.name) if self.name.alias else f"{self.name}/{self.version}"
 
 
-def ship_run(request: ShipRequest, announce: Callable[[str], None] = lambda sentence: None) -> ShippedModel:
+def ship_run(request: RefitRequest, word: str, announce: Callable[[str], None] = lambda sentence: None) -> ShippedModel:
     """Fit the procedure of a finished run on all rows, store the model in the run's experiment, and register it.
 
     The run does not change, and no new run is created. If the fit or a write fails, nothing is left behind.
 
     Parameters
     ----------
-    request : ShipRequest
+    request : RefitRequest
+    word : str
+        The name under which to register the model, with an alias for its new version: ``NAME@ALIAS``.
     announce : callable
         Receives a sentence before the fit, which may take long.
 
@@ -218,7 +220,7 @@ def ship_run(request: ShipRequest, announce: Callable[[str], None] = lambda sent
         The run does not exist or did not finish, its rows have changed, it calls untrusted code, or the model cannot be
         stored under this name.
     """
-    name = parse_model_name(request.name, "as")
+    name = parse_model_name(word, "as")
     store, run = load_run(request)
     announce(f"fitting the procedure of run {run.stored.run_id} ({run.stored.name}) on all rows")
     model = fit_on_all_rows(run.experiment)
