@@ -21,7 +21,7 @@ from bakeoff.pipeline.model.further_rows import convert_rows
 from bakeoff.pipeline.model.row_report import compare_rows
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, parse_record
 from bakeoff.pipeline.stages.scoring.outputs import get_classes, predict_probabilities, predict_values
-from bakeoff.pipeline.text.wording import format_score
+from bakeoff.pipeline.text.wording import format_score, shorten_id
 
 PREDICTION = "prediction"
 PROBABILITY_PREFIX = "probability_"
@@ -82,9 +82,6 @@ def list_outputs(estimator: Any) -> list[str]:
     if not hasattr(estimator, "predict_proba"):
         return [PREDICTION]
     return [PREDICTION, *(f"{PROBABILITY_PREFIX}{label}" for label in estimator.classes_)]
-
-
-SHOWN_ID_LETTERS = 8
 
 
 @final
@@ -150,7 +147,7 @@ class Model:
     def describe(self) -> str:
         """Return a line with the name of the model, the rows on which it was fitted, and the score of its run."""
         record = self.record
-        run = f"run {record.run_id[:SHOWN_ID_LETTERS]}" if record.run_id else "a run that was not stored"
+        run = f"run {shorten_id(record.run_id)}" if record.run_id else "a run that was not stored"
         origin = f"{self.name} ({run})" if self.name else run
         parts = [f"{origin}, {record.run_name or record.dataset}: {record.describe_rows()}"]
         if record.headline:

@@ -239,11 +239,15 @@ REPORT_FORMATS: Mapping[str, str] = {
     ".tex": "latex",
     ".html": "html",
 }
-PAGES: Mapping[str, str] = {".html": "page", ".htm": "page"}
+PAGE_FORMAT = "page"
+YAML_FORMAT = "yaml"
+PAGES: Mapping[str, str] = {".html": PAGE_FORMAT, ".htm": PAGE_FORMAT}
 EXTENSIONS = {form: extension for extension, form in REPORT_FORMATS.items()}
 PAGE = (
     '<!DOCTYPE html>\n<html lang="en">\n<head>\n(?:<meta [^>]*>\n)*<meta name="generator" content="bakeoff">\n<title>'
 )
+NO_FILE = Path("none")
+"""Given as an output, nothing is written."""
 SAMPLE_BYTES = 1 << 20
 """The size of the beginning and of the end of a file by which its kind is recognized."""
 
@@ -326,7 +330,7 @@ CALCULATION = OutputKind(
     rf"(?:# |% |{PAGE})?[^\n]+ by hand(?:\n|</title>)",
 )
 INSPECTION = OutputKind(
-    {**PAGES, ".yaml": "yaml", ".yml": "yaml"},
+    {**PAGES, ".yaml": YAML_FORMAT, ".yml": YAML_FORMAT},
     rf"{PAGE}[^\n]*: columns</title>|# \d+ rows of [^\n]*\ndefaults:\n  - file\n",
 )
 EXPLANATION = OutputKind(PAGES, rf"{PAGE}[^\n]*: explanation</title>")

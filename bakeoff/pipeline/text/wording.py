@@ -236,6 +236,8 @@ def _round(value: float, digits: int) -> str:
 
 
 MAX_NAMES = 5
+RUN_ID_LETTERS = 8
+"""The number of characters shown of the id of a run, which suffice to find it."""
 OPENING = "${"
 INTERPOLATION = re.compile(r"(?<!\\)(\\*+)\$\{")
 """The beginning of an interpolation, with any backslashes before it, which would escape it."""
@@ -287,6 +289,11 @@ def name_first(names: Iterable[str], most: int = MAX_NAMES) -> str:
     shown = [*names]
     n_more = len(shown) - most
     return f"{', '.join(shown[:most])} and {n_more} more" if n_more > 0 else ", ".join(shown)
+
+
+def shorten_id(run_id: str) -> str:
+    """Return the beginning of the id of a run, as shown in pages and tables, which a command accepts for the run."""
+    return run_id[:RUN_ID_LETTERS]
 
 
 def cut_text(text: str, length: int) -> str:

@@ -15,6 +15,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring.entries import is_greater_better as is_score_greater_better
 from bakeoff.pipeline.stages.scoring.entries import name_entry
 from bakeoff.pipeline.stages.scoring.names import DEFAULTS
+from bakeoff.pipeline.text.wording import RUN_ID_LETTERS
 from bakeoff.pipeline.tracking.history import IS_FINISHED
 from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors
 from bakeoff.pipeline.tracking.store import Store, find_fault, iterate_pages, search_runs, write_condition
@@ -230,10 +231,6 @@ def _read_version(found: Any, aliases: Mapping[str, Any]) -> RegisteredVersion:
     )
 
 
-MIN_PREFIX_LETTERS = 8
-"""The minimum length of the beginning of an id, as shown in pages and tables."""
-
-
 def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable: bool = True) -> str:
     """Return the id of the run named by a word.
 
@@ -344,7 +341,7 @@ def _find_by_id(store: Store, word: str, must_be_readable: bool) -> str:
     except list_store_errors():
         # Complete ids are most common, so beginnings are searched for only if there is no such run.
         ids = []
-        if re.fullmatch(rf"[0-9a-f]{{{MIN_PREFIX_LETTERS},}}", word):
+        if re.fullmatch(rf"[0-9a-f]{{{RUN_ID_LETTERS},}}", word):
             query = f"attributes.run_id LIKE '{word}%'"
             begins = store.client.search_runs([store.experiment_id], query, max_results=10)
             ids = [str(run.info.run_id) for run in begins]
@@ -368,7 +365,7 @@ def _explain_unknown(store: Store, word: str) -> UserError:
     hint = f" Models: {did_you_mean(word, names)}" if names else ""
     return UserError(
         f"there is no run {word!r} and no registered model of that name in {store.uri}. Give the id of a run, at least "
-        f"its first {MIN_PREFIX_LETTERS} characters, {LATEST}, {BEST}, or the name of a model.{hint}"
+        f"its first {RUN_ID_LETTERS} characters, {LATEST}, {BEST}, or the name of a model.{hint}"
     )
 
 

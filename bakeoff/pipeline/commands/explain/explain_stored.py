@@ -12,13 +12,10 @@ from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.model import permutation, pyfunc, training_record
 from bakeoff.pipeline.sweep.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.sweep.work import ShowWork
-from bakeoff.pipeline.tables.output_file import EXPLANATION, name_file, require_output, write_whole
+from bakeoff.pipeline.tables.output_file import EXPLANATION, NO_FILE, name_file, require_output, write_whole
+from bakeoff.pipeline.text.wording import shorten_id
 from bakeoff.pipeline.tracking import loading, names
 from bakeoff.pipeline.tracking.store import list_store_paths
-
-NO_PAGE = Path("none")
-SHOWN_LETTERS = 8
-"""The number of characters shown of a run id, which suffice to name the run on the command line."""
 
 
 def explain_stored(
@@ -36,7 +33,7 @@ def explain_stored(
     columns : sequence of str
         Columns whose partial dependence is shown; the most important ones if there are none.
     output : Path or None
-        The file of the page, or `NO_PAGE`; by default it is named after the run or model.
+        The file of the page, or `NO_FILE`; by default it is named after the run or model.
     show_work : callable
         Shows how much of a run that is fitted again is done.
     announce : callable
@@ -48,7 +45,7 @@ def explain_stored(
         The model or the column does not exist, the dataset has changed, or the page cannot be written.
     """
     require_page = partial(require_output, kind=EXPLANATION, store=list_store_paths(request.tracking__uri))
-    page = None if output in (None, NO_PAGE) else require_page(output)
+    page = None if output in (None, NO_FILE) else require_page(output)
     store, run = load_run(request)
     # Invalid requests are refused before the folds are fitted, which may take long.
     require_columns(columns, [str(name) for name in run.experiment.dataset.X.columns])
@@ -58,7 +55,7 @@ def explain_stored(
         for note in model.notes:
             announce(f"explain: {note}")
     if output is None:
-        file_stem = run.stored.run_id[:SHOWN_LETTERS] if model is None else model.name.replace(", version ", "-")
+        file_stem = shorten_id(run.stored.run_id) if model is None else model.name.replace(", version ", "-")
         page = require_page(f"{name_file(file_stem)}.explanation.html")
     announce(f"fitting run {run.stored.run_id} ({run.stored.name}) again")
     subject = _make_subject(run, model, show_work)
@@ -73,7 +70,7 @@ def _make_subject(run: LoadedRun, shipped: pyfunc.Model | None, show_work: ShowW
     folds, fitted = refit_run(run, show_work)
     parts, parts_words = permutation.list_scored_parts(run.experiment, folds)
     X = run.experiment.dataset.X
-    run_id = run.stored.run_id[:SHOWN_LETTERS]
+    run_id = shorten_id(run.stored.run_id)
     make = partial(Subject, experiment=run.experiment, parts=parts, parts_words=parts_words)
     if shipped is None:
         rows = X.iloc[np.unique(fitted.split.train)]

@@ -8,11 +8,9 @@ from pathlib import Path
 
 from bakeoff.pipeline.config.requests import RefitRequest, RowsRequest, RunRequest
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.wording import print_note, show_controls
+from bakeoff.pipeline.text.wording import print_note, shorten_id, show_controls
 
 MAX_PORT = 65535
-RUN_ID_LETTERS = 8
-"""The number of characters shown of a run id, which suffice to find the run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +126,7 @@ def ship_model(request: ShipRequest) -> int:
     version = f"version {shipped.version}"
     if shipped.previous_version is not None:
         version += f"; version {shipped.previous_version} was {shipped.name.alias} before"
-    print(f"shipped {record.run_name} (run {record.run_id[:RUN_ID_LETTERS]}) as {shipped.word}, {version}")
+    print(f"shipped {record.run_name} (run {shorten_id(record.run_id)}) as {shipped.word}, {version}")
     for fact in shipped.facts:
         print(f"  {show_controls(fact)}")
     trust = [f"trust=[{','.join(request.trust)}]"] if request.trust else []

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bakeoff.pipeline.config.requests import ExperimentRequest, StoreRequest
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.wording import show_in_line
+from bakeoff.pipeline.text.wording import shorten_id, show_in_line
 from bakeoff.pipeline.tracking.deletion import REMOVED_PREFIX, delete_folder, find_own_folder
 from bakeoff.pipeline.tracking.heartbeat import has_lost_process
 from bakeoff.pipeline.tracking.limited_calls import is_server
@@ -194,7 +194,7 @@ def shrink_database(store: Store) -> str:
 
 def describe_item(run: StoredItem) -> str:
     """Return the name of a run or a model, and the beginning of its id."""
-    return f"{tidy_name(run.name)} ({run.item_id[:8]})"
+    return f"{tidy_name(run.name)} ({shorten_id(run.item_id)})"
 
 
 def _find_run_ids(store: Store, request: RemovalRequest) -> list[str]:
