@@ -82,14 +82,14 @@ COMMANDS: Mapping[str, Command] = {
         "[GROUP ...]",
         "list options, and the runs and models of a store",
         "commands.store.listing.list_items",
-        "commands.store.request.ListRequest",
+        "commands.store.listing.ListRequest",
         "or GROUP=OPTION",
     ),
     "inspect": Command(
         "FILE",
         "show the kind of each column of a file, and suspicions",
         "commands.inspect.command.inspect_data",
-        "commands.inspect.request.InspectRequest",
+        "commands.inspect.command.InspectRequest",
     ),
     "work": Command(
         "learner=NAME ...",
@@ -160,8 +160,8 @@ COMMANDS: Mapping[str, Command] = {
     "schema": Command(
         "",
         "write a JSON Schema, with which editors check YAML files",
-        "commands.init.schema.write_schema",
-        "commands.init.request.SchemaRequest",
+        "commands.init.command.write_schema",
+        "commands.init.command.SchemaRequest",
     ),
     "ui": Command(
         "",

@@ -1,8 +1,11 @@
-"""``bakeoff init`` and ``check``: a project folder for user-defined parts, and their trial."""
+"""``bakeoff init``, ``check`` and ``schema``: a project folder for user-defined parts, their trial, and a schema."""
 
 from __future__ import annotations
 
+import json
 import shlex
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.text.wording import show_controls
@@ -21,6 +24,19 @@ make check    # what bakeoff finds wrong with its parts
 make run      # one experiment
 make compare  # its learner and three others
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaRequest:
+    """A JSON Schema.
+
+    Attributes
+    ----------
+    output : Path or None
+        The file to write; by default the schema is printed.
+    """
+
+    output: Path | None = None
 
 
 def check_parts(request: CheckRequest) -> int:
@@ -71,4 +87,24 @@ def start_project(request: ProjectRequest) -> int:
     for file in files:
         print(f"  {file}")
     print(f"cd {shlex.quote(str(folder))}{NEXT_STEPS}", end="")
+    return 0
+
+
+def write_schema(request: SchemaRequest) -> int:
+    """Print a JSON Schema of YAML files, with which editors complete and check their options, keys and values.
+
+    Raises
+    ------
+    UserError
+        The file cannot be written.
+    """
+    from bakeoff.pipeline.commands.init.json_schema import make_schema
+    from bakeoff.pipeline.tables.output_file import SCHEMA, require_output, write_whole
+
+    output = None if request.output is None else require_output(request.output, SCHEMA)
+    text = json.dumps(make_schema(), indent=1, ensure_ascii=False) + "\n"
+    if output is None:
+        print(text, end="")
+    else:
+        write_whole(output, text)
     return 0

@@ -13,10 +13,8 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.audit.columns import find_row_order, find_suspect_columns
-from bakeoff.pipeline.commands.inspect.dataset_file import write_dataset_file
 from bakeoff.pipeline.commands.inspect.profile import ColumnProfile, TableProfile, count_cells, measure_association
-from bakeoff.pipeline.commands.inspect.report import render_page
-from bakeoff.pipeline.commands.inspect.request import NO_PAGE, PAGE, InspectRequest
+from bakeoff.pipeline.commands.inspect.report import render_page, write_dataset_file
 from bakeoff.pipeline.config import build, compose_job, targets, words
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
@@ -25,22 +23,24 @@ from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.table import DATE, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
-from bakeoff.pipeline.tables.output_file import INSPECTION, name_file, require_output, write_whole
-from bakeoff.pipeline.text.wording import quote_text
+from bakeoff.pipeline.tables.output_file import INSPECTION, NO_FILE, PAGE_FORMAT, name_file, require_output, write_whole
+from bakeoff.pipeline.text.wording import MISSING_VALUE
 from bakeoff.pipeline.tracking.store import list_store_paths
 
-OTHER_KEYS = ("trust", "experiment")
-"""Keys that do not belong to the dataset; all other keys without a dot do."""
-MISSING_VALUE = "???"
 KINDS_WITHOUT_HISTOGRAM = (IDENTIFIER, TEXT)
 
 
-def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None, str]:
+def inspect_named(overrides: Sequence[str], form: str, output: Path | None) -> tuple[TableProfile, Path | None, str]:
     """Inspect files or a dataset, and write the page or the file of the dataset.
 
     Parameters
     ----------
-    request : InspectRequest
+    overrides : sequence of str
+        Overrides that choose the dataset.
+    form : str
+        The page, or the file of the dataset.
+    output : Path or None
+        The file to write, or `NO_FILE`; by default the page is named after the dataset.
 
     Returns
     -------
@@ -55,31 +55,18 @@ def inspect_named(request: InspectRequest) -> tuple[TableProfile, Path | None, s
     UserError
         A file, option, key or column does not exist, or the file cannot be written.
     """
-    overrides = _write_overrides(request)
     words.check_overrides(overrides)
     composed = compose_job.compose_parts(add_trust_of_environment(overrides), ["dataset", "trust"])
     inputs = files.list_dataset_files(composed["dataset"])
     require_page = partial(require_output, kind=INSPECTION, inputs=inputs, store=list_store_paths(None))
-    path = None if request.output in (None, NO_PAGE) else require_page(request.output)
+    path = None if output in (None, NO_FILE) else require_page(output)
     profile = _inspect_node(composed["dataset"], composed["trust"])
-    text = render_page(profile) if request.form == PAGE else write_dataset_file(profile, composed["dataset"])
-    if request.output is None and request.form == PAGE:
+    text = render_page(profile) if form == PAGE_FORMAT else write_dataset_file(profile, composed["dataset"])
+    if output is None and form == PAGE_FORMAT:
         path = require_page(f"{name_file(profile.name)}.inspection.html")
     if path is not None:
         write_whole(path, text)
     return profile, path, text
-
-
-def _write_overrides(request: InspectRequest) -> list[str]:
-    """Return the overrides from which the configuration of the dataset is composed."""
-    overrides = [f"dataset={request.dataset or 'file'}"]
-    if request.files:
-        quoted = ",".join(quote_text(file) for file in request.files)
-        overrides.append(f"dataset.path={quoted}" if len(request.files) == 1 else f"dataset.path=[{quoted}]")
-    for key, value in request.keys.items():
-        is_short = "." not in key and key not in OTHER_KEYS
-        overrides.append(f"dataset.{key}={value}" if is_short else f"{key}={value}")
-    return overrides
 
 
 def _inspect_node(node: Mapping[str, Any], trust: Sequence[str]) -> TableProfile:

@@ -6,12 +6,14 @@ from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.commands.inspect import inspect_table, report, request
+from bakeoff.pipeline.commands.inspect import inspect_table, report
+from bakeoff.pipeline.commands.inspect.command import InspectRequest
 from bakeoff.pipeline.commands.inspect.profile import TableProfile
 from bakeoff.pipeline.python.call import own_process_state, show_html
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, build_from_keys
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.sweep.compose import override_text
+from bakeoff.pipeline.tables.output_file import NO_FILE
 
 NO_TARGET = "no target"
 
@@ -101,5 +103,6 @@ def inspect(dataset: Any, target: str | None = None, **keys: Any) -> Inspection:
     texts = {key: override_text(value) for key, value in {**keys, "target": target}.items() if value is not None}
     named: dict[str, Any] = {"dataset": dataset} if isinstance(dataset, str) else {"files": (os.fspath(dataset),)}
     with own_process_state():
-        profile, *_ = inspect_table.inspect_named(request.InspectRequest(**named, keys=texts, output=request.NO_PAGE))
+        request = InspectRequest(**named, keys=texts, output=NO_FILE)
+        profile, *_ = inspect_table.inspect_named(request.write_overrides(), request.form, NO_FILE)
     return Inspection(profile)

@@ -1,9 +1,16 @@
-"""An inspection on a terminal and as a self-contained HTML file."""
+"""An inspection on a terminal, as a self-contained HTML file, and as the YAML file of a dataset."""
 
+import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from bakeoff.pipeline.commands.inspect.profile import Histogram, TableProfile
+from bakeoff.pipeline.config.compose_job import compose_parts
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.table import FEATURE, TARGET
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table, print_table
@@ -11,15 +18,22 @@ from bakeoff.pipeline.text.wording import (
     count_nouns,
     cut_text,
     escape,
+    escape_text,
     format_count,
     format_percent,
     format_score,
     make_console,
+    show_in_line,
 )
 
 TEMPLATE = Path(__file__).parent / "page.html"
 MAX_PRINTED_VALUES = 3
 MAX_VALUE_LETTERS = 16
+DATASET_TEMPLATE = Path(__file__).parent / "dataset.yaml.template"
+CONFIRMED = re.compile(r"dataset\.(\w+)=(\w+)(?=[\w=. ]* confirms it\)\.$)")
+"""A key in a note on a guess."""
+FOUND_KEYS = ("target", "task", "numeric", "nominal", "drop", "units")
+"""The keys that the findings decide, including what was given for them."""
 
 
 def print_profile(profile: TableProfile) -> None:
@@ -101,3 +115,32 @@ def _describe_missing(n_missing: int, n_rows: int) -> str:
     ('263 (20 %)', '0', '1 (< 1 %)')
     """
     return f"{format_count(n_missing)} ({format_percent(n_missing / n_rows)})" if n_missing else "0"
+
+
+def write_dataset_file(profile: TableProfile, node: Mapping[str, Any]) -> str:
+    """Return a file that selects the same rows and columns, with the reason for each key that was inferred.
+
+    Parameters
+    ----------
+    profile : TableProfile
+    node : mapping
+        The configuration of the dataset.
+
+    Raises
+    ------
+    UserError
+        No target is named.
+    """
+    if profile.target is None:
+        raise UserError("to=yaml needs the column to predict; add target=COLUMN.")
+    defaults = compose_parts(["dataset=file"], ["dataset"])["dataset"]
+    given = {key: value for key, value in node.items() if value != defaults[key] and key not in FOUND_KEYS}
+    guesses = [(*found, note.partition(" (")[0]) for note in profile.notes for found in CONFIRMED.findall(note)]
+    values = {"profile": profile, "given": given, "guesses": guesses}
+    return render_template(DATASET_TEMPLATE, values, {"yaml": _write_value, "line": show_in_line})
+
+
+def _write_value(value: Any) -> str:
+    """Return a value in which OmegaConf finds no reference."""
+    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10**6)
+    return escape_text(text.removesuffix("...\n").strip())

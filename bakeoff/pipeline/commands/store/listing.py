@@ -4,36 +4,76 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from bakeoff.pipeline.commands.store.request import CSV, RUNS, STORED, ListRequest
 from bakeoff.pipeline.config.options import (
     GROUPS,
+    LISTED,
     METRIC_LIST,
     find_option_files,
     list_own_names,
     read_listing,
     read_options,
 )
-from bakeoff.pipeline.config.requests import read_request
+from bakeoff.pipeline.config.requests import ExperimentRequest, read_request
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring.names import LOWER_IS_BETTER, SENTENCES
+from bakeoff.pipeline.tables.output_file import CSV, TERMINAL
 from bakeoff.pipeline.tables.table import align_lines, make_table
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.wording import format_score
+from bakeoff.pipeline.text.wording import format_score, shorten_id
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.names import RegisteredVersion
 
 
+RUNS = "runs"
+STORED = (RUNS, "models")
+"""The content of a store, which is not listed by default."""
 OWN_MARK = "(own)"
 RUN_COLUMNS = ("run", "name", "status", "started", "metric", "score", "sweep")
 MODEL_COLUMNS = ("model", "version", "alias", "rows", "score of its run", "run")
-RUN_ID_LETTERS = 8
-"""The number of characters shown of a run id, which suffice to find the run."""
 LINE_LETTERS = 110
 INDENT = "  "
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListRequest(ExperimentRequest):
+    """The items to list.
+
+    Attributes
+    ----------
+    groups : tuple of str
+        Groups of options, such as learner, figures or metrics, each with the options whose keys to show; runs or models
+        of a store; by default all groups of options.
+    to : str
+        The format of runs and models: terminal or csv.
+    """
+
+    groups: tuple[str, ...] = field(default=(), metadata={"word": "GROUP"})
+    to: str = TERMINAL
+
+    def __post_init__(self) -> None:
+        formats = (TERMINAL, CSV) if {*STORED}.issuperset(self.sections) else (TERMINAL,)
+        if self.to not in formats:
+            raise UserError(f"to={self.to}: {did_you_mean(self.to, formats)} CSV is a format of runs and models.")
+
+    @property
+    def sections(self) -> dict[str, list[str]]:
+        """The groups to list, each with the options whose keys to show."""
+        sections: dict[str, list[str]] = {}
+        for name in self.groups or LISTED:
+            if name in (*LISTED, *STORED):
+                group = name
+                sections[group] = []
+            elif sections and group in GROUPS:
+                sections[group].append(name)
+            else:
+                suggestion = did_you_mean(name, (*LISTED, *STORED))
+                raise UserError(f"list {name}: there is no group of this name. {suggestion}")
+        return sections
 
 
 def list_items(words: Sequence[str]) -> int:
@@ -142,5 +182,5 @@ def _describe_version(version: RegisteredVersion) -> tuple[str, ...]:
     tags = version.tags
     headline = tags.get("headline", "")
     score = f"{headline} {format_score(float(tags[headline]))}" if headline in tags else ""
-    run = f"{version.run_id[:RUN_ID_LETTERS]} {tags.get('run_name', '')}".strip()
+    run = f"{shorten_id(version.run_id)} {tags.get('run_name', '')}".strip()
     return (version.name, str(version.version), ", ".join(version.aliases), tags.get("rows", ""), score, run)
