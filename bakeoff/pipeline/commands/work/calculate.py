@@ -17,10 +17,9 @@ from bakeoff.learners.definitions.calculations import CALCULATIONS, SINGLE_STEPS
 from bakeoff.learners.definitions.steps import Regions, Step
 from bakeoff.pipeline.checks import check_experiment
 from bakeoff.pipeline.commands.work.calculation import HandCalculation
-from bakeoff.pipeline.commands.work.preprocessing import list_preprocessing_steps
 from bakeoff.pipeline.commands.work.random_table import draw_tables, is_clear
 from bakeoff.pipeline.commands.work.request import DEFAULT_ROWS, WorkRequest
-from bakeoff.pipeline.commands.work.rows import WorkedRows, choose_rows, make_problem
+from bakeoff.pipeline.commands.work.rows import WorkedRows, choose_rows, list_preprocessing_steps, make_problem
 from bakeoff.pipeline.config.compose_job import compose_job
 from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError, did_you_mean

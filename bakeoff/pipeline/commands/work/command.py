@@ -1,11 +1,30 @@
-"""``bakeoff work``: a calculation by hand."""
+"""``bakeoff work``: a calculation by hand on a terminal, in a file with a key, or in a folder of sheets and keys."""
 
 from __future__ import annotations
 
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bakeoff.pipeline.commands.work.request import WorkRequest
+from bakeoff.pipeline.config.options import load_yaml
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tables.output_file import (
+    CALCULATION,
+    EXTENSIONS,
+    TERMINAL,
+    fill_folder,
+    require_output,
+    write_whole,
+)
+from bakeoff.pipeline.text.wording import print_note
+
 if TYPE_CHECKING:
-    from bakeoff.pipeline.commands.work.request import WorkRequest
+    from bakeoff.pipeline.commands.work.calculation import HandCalculation
+
+DATASET = "dataset."
 
 
 def work_by_hand(request: WorkRequest) -> int:
@@ -16,7 +35,100 @@ def work_by_hand(request: WorkRequest) -> int:
     UserError
         The learner has no calculation, the table is too large, or a query does not fit it.
     """
-    from bakeoff.pipeline.commands.work.sheets import write_calculation
-
     write_calculation(request)
     return 0
+
+
+def write_calculation(request: WorkRequest) -> None:
+    """Write a calculation, or an exercise and its key, to standard output or to files.
+
+    Parameters
+    ----------
+    request : WorkRequest
+
+    Raises
+    ------
+    UserError
+        An output cannot be written, which is found before any work is done, or there is no calculation.
+    """
+    if request.students is not None and request.output is not None:
+        _write_folder(request, request.output, request.students)
+        return
+    for key in ("output", "key"):
+        _require_output(request, key)
+    sheet, calculation = make_sheet(request)
+    _write(sheet, request.output, request)
+    if request.key is not None:
+        _write(calculation, request.key, request)
+
+
+def make_sheet(request: WorkRequest) -> tuple[HandCalculation, HandCalculation]:
+    """Return a calculation without the results that the request leaves out, and with all of them."""
+    from bakeoff.pipeline.commands.work.calculate import calculate
+    from bakeoff.pipeline.commands.work.exercise import blank_results
+
+    calculation = calculate(request)
+    return blank_results(
+        calculation, request.blank, request.seed, request.digits
+    ) if request.blank else calculation, calculation
+
+
+def render(calculation: HandCalculation, form: str, digits: int) -> str:
+    """Return a calculation in one of the formats of a request."""
+    # A format imports what it alone needs.
+    if form == "html":
+        from bakeoff.pipeline.commands.work.page import render_page
+
+        return render_page(calculation, digits)
+    if form == "latex":
+        from bakeoff.pipeline.commands.work.latex import render_latex
+
+        return render_latex(calculation, digits)
+    from bakeoff.pipeline.commands.work.text import render_markdown_steps, render_text
+
+    return (render_text if form == TERMINAL else render_markdown_steps)(calculation, digits)
+
+
+def _write(calculation: HandCalculation, path: Path | None, request: WorkRequest) -> None:
+    """Write a calculation to a file, or to standard output with lines as long as those of the terminal."""
+    from bakeoff.pipeline.commands.work.text import MAX_WIDTH, render_text
+
+    form = request.find_format(path)
+    if path is not None:
+        write_whole(path, render(calculation, form, request.digits))
+        print_note(f"the calculation is in {path}")
+    elif form == TERMINAL:
+        columns = shutil.get_terminal_size((MAX_WIDTH, 0)).columns
+        sys.stdout.write(render_text(calculation, request.digits, min(columns, MAX_WIDTH)))
+    else:
+        sys.stdout.write(render(calculation, form, request.digits))
+
+
+def _write_folder(request: WorkRequest, folder: Path, students: int) -> None:
+    """Write a sheet and its key for each student; their seeds follow one another."""
+    form = request.find_format(folder)
+    first = 1 if request.seed is None else request.seed
+    with fill_folder(folder, "output") as temporary:
+        for number in range(students):
+            pair = make_sheet(replace(request, seed=first + number))
+            for name, calculation in zip(("sheet", "key"), pair, strict=True):
+                file = temporary / f"{name}-{number + 1:02}{EXTENSIONS[form]}"
+                file.write_text(render(calculation, form, request.digits), encoding="utf-8")
+    print_note(f"{students} sheets and their keys are in {folder}")
+
+
+def _require_output(request: WorkRequest, key: str) -> None:
+    from bakeoff.pipeline.stages.dataset import files
+    from bakeoff.pipeline.tracking.store import list_store_paths
+
+    path: Path | None = getattr(request, key)
+    if path is None:
+        return
+    node = {
+        name.removeprefix(DATASET): load_yaml(text, name) for name, text in request.words.items() if DATASET in name
+    }
+    rows = [Path(text) for text in [request.query] if text]
+    try:
+        require_output(path, CALCULATION, [*files.list_dataset_files(node), *rows], list_store_paths(None))
+    except UserError as error:
+        raise UserError(str(error).replace("output=", f"{key}=", 1)) from None

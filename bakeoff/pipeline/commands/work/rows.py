@@ -1,6 +1,6 @@
-"""The rows of a calculation: those of a dataset that are chosen, the rows to predict, and rows for pruning."""
+"""The rows of a calculation: those of a dataset that are chosen, rows to predict and for pruning, and their scaling."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from bakeoff.learners.definitions.steps import Problem
+from bakeoff.learners.definitions.scaling import FORMULAS, scale, work_scale
+from bakeoff.learners.definitions.steps import Problem, Step
 from bakeoff.pipeline.commands.work.numbers import write_ranges
 from bakeoff.pipeline.commands.work.request import MAX_ROWS, WorkRequest
 from bakeoff.pipeline.config.options import load_yaml
@@ -20,6 +21,7 @@ from bakeoff.pipeline.stages.dataset.table import select_features
 from bakeoff.pipeline.text.wording import expand_home, join_words
 
 MAX_COLUMNS = 12
+PLACE = "preprocessing"
 
 
 @dataclass(frozen=True)
@@ -183,3 +185,28 @@ def _read_queries(text: str | None, X: pd.DataFrame, dataset: Dataset) -> pd.Dat
             values = join_words(sorted(map(str, set(X[name]))))
             raise UserError(f"query: {name}={min(map(str, unseen))} does not occur in the training rows ({values}).")
     return queries
+
+
+def list_preprocessing_steps(rows: WorkedRows, problem: Problem) -> Iterator[Step]:
+    """Yield the steps from the rows of the source to those that the learner receives."""
+    after = dict(zip(problem.features, problem.X.T, strict=True))
+    before = {str(name): rows.X[name] for name in rows.X.columns}
+    changed = [name for name in after if name not in before or not np.array_equal(before[name], after[name])]
+    # The learner may receive intervals of numbers, or numbers in place of nominal cells.
+    plain = {*rows.X.select_dtypes("number")} - {problem.features[j] for j in problem.nominal}
+    numeric = {name: before[name].to_numpy(float) for name in changed if name in plain}
+    for method in FORMULAS:
+        scaled = {name: scale(cells, cells, method) for name, cells in numeric.items()}
+        # Beside nominal columns, numbers are objects.
+        if numeric and all(np.allclose(cells, after[name].astype(float)) for name, cells in scaled.items()):
+            for name, cells in numeric.items():
+                step = work_scale(cells, method, rows.queries[name], name, problem.numbers)
+                yield replace(step, place=PLACE)
+            changed = [name for name in changed if name not in numeric]
+            break
+    if changed or len(after) < len(before):
+        yield Step(
+            "Preprocess the rows; the learner receives this table. (preprocessing=none leaves the columns.)",
+            table=(("row", *after), *((number, *row) for number, row in zip(problem.numbers, problem.X, strict=True))),
+            place=PLACE,
+        )

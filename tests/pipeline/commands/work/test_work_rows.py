@@ -18,8 +18,8 @@ from bakeoff.learners.definitions.calculations import CALCULATIONS
 from bakeoff.learners.definitions.steps import Plane, Step
 from bakeoff.pipeline.commands.work.calculate import _conclude, calculate
 from bakeoff.pipeline.commands.work.calculation import HandCalculation
+from bakeoff.pipeline.commands.work.command import render, write_calculation
 from bakeoff.pipeline.commands.work.request import WorkRequest
-from bakeoff.pipeline.commands.work.sheets import render, write_calculation
 from bakeoff.pipeline.errors import UserError
 
 SMALL = {
