@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from markdown_text import format_block, join_parts
 
-from bakeoff.pipeline.cli.help import format_overview
-from bakeoff.pipeline.cli.verbs import VERBS, format_help
+from bakeoff.pipeline.cli.verbs import VERBS, format_help, format_overview
 
 
 def make_command_page() -> str:

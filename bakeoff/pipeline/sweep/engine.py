@@ -31,7 +31,16 @@ from bakeoff.pipeline.sweep.jobs import (
     RowsKey,
     TimeKey,
 )
-from bakeoff.pipeline.sweep.planning import Plan, add_estimates, find_store, make_plan, record_sweep
+from bakeoff.pipeline.sweep.planning import (
+    Plan,
+    add_estimates,
+    find_store,
+    make_plan,
+    mark_left,
+    order_jobs,
+    record_sweep,
+    take_job,
+)
 from bakeoff.pipeline.sweep.workers import Workers, prepare_server
 from bakeoff.pipeline.tracking.history import list_remarks
 from bakeoff.pipeline.tracking.run import get_tracker

@@ -12,10 +12,9 @@ from command import Bakeoff
 import bakeoff as package
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.sweep import engine
-from bakeoff.pipeline.sweep.budget import mark_left, order_jobs
 from bakeoff.pipeline.sweep.engine import LEFT, BudgetedJobs
 from bakeoff.pipeline.sweep.jobs import FINISHED, INVALID, NOT_RUN, Job
-from bakeoff.pipeline.sweep.planning import Plan
+from bakeoff.pipeline.sweep.planning import Plan, mark_left, order_jobs
 
 COSTS = {"wide": 30.0, "small": 1.0, "deep": 9.0}
 COMMAND = ("-m", "learner=majority,naive_bayes", "dataset=iris,wine", "seed=1,2", "tracking.models=false")

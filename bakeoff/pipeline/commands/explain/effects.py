@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.model.permutation import Score, ScoredPart, permute_columns
+from bakeoff.pipeline.model.tree_rules import MISSING
+from bakeoff.pipeline.stages.calibration import DECISION, PROBABILITY
 from bakeoff.pipeline.stages.preprocessing.join_steps import NOMINAL, NUMERIC, ORDERED, find_kind
 from bakeoff.pipeline.stages.scoring.outputs import (
     compute_decision,
@@ -23,8 +25,6 @@ from bakeoff.pipeline.stages.scoring.outputs import (
 )
 from bakeoff.pipeline.text.wording import format_number
 
-PROBABILITY = "predict_proba"
-DECISION = "decision_function"
 PREDICTION = "predict"
 WORDS = {PROBABILITY: "probability of", DECISION: "decision value of", PREDICTION: "share of rows predicted as"}
 
@@ -182,7 +182,6 @@ PERCENTILES = (5.0, 95.0)
 """The percentiles at the ends of the grid, beyond which the model has seen few rows."""
 MAX_ROWS = 1000
 """If there are more rows, this number of rows is sampled."""
-MISSING = "missing"
 
 
 class Point(NamedTuple):
