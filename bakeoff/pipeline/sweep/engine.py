@@ -12,7 +12,6 @@ from typing import Any, final
 
 from bakeoff.pipeline.experiment.loop import limit_processes
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
-from bakeoff.pipeline.sweep.budget import mark_left, order_jobs, take_job
 from bakeoff.pipeline.sweep.compose import LaunchJobs, SweepCommand
 from bakeoff.pipeline.sweep.display import ResultTable, SweepDisplay, add_stored_scores, make_tables
 from bakeoff.pipeline.sweep.job_runner import JobRunner

@@ -14,7 +14,6 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.commands.explain.effects import (
-    DECISION,
     MAX_ROWS,
     Dependence,
     Importances,
@@ -28,6 +27,7 @@ from bakeoff.pipeline.experiment import Experiment, score_headline
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.model import permutation, training_record
 from bakeoff.pipeline.model.tree_rules import Feature, Rule, list_rules, trace_features
+from bakeoff.pipeline.stages.calibration import DECISION
 from bakeoff.pipeline.text.wording import count_nouns
 
 INTERCEPT = "(intercept)"

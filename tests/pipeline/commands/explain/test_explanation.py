@@ -22,9 +22,7 @@ from wayward import WaywardClassifier, WaywardRegressor
 
 from bakeoff import learners
 from bakeoff.pipeline.commands.explain.effects import (
-    DECISION,
     PREDICTION,
-    PROBABILITY,
     Importances,
     choose_points,
     compute_dependence,
@@ -35,7 +33,7 @@ from bakeoff.pipeline.commands.explain.explain_model import describe_learner
 from bakeoff.pipeline.errors import InvalidPredictions
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_model, score_headline
 from bakeoff.pipeline.model.permutation import MAX_SCORED_ROWS, ScoredPart, list_scored_parts
-from bakeoff.pipeline.stages.calibration import Calibration
+from bakeoff.pipeline.stages.calibration import DECISION, PROBABILITY, Calibration
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.splitting import KFold, LeaveOneOut
