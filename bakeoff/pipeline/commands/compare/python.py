@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.commands.compare.comparison import Comparison, MetricResult
+from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.reports import render_report
 from bakeoff.pipeline.commands.compare.request import CompareRequest, require_choice
 from bakeoff.pipeline.commands.compare.stored_comparison import keep_reports, make_comparison
@@ -110,7 +110,7 @@ class ComparisonResult:
     @property
     def table(self) -> pd.DataFrame:
         """The means of the first metric, with a row per configuration, best first, and a column per dataset."""
-        first = self.scores[self.scores["metric"] == self._first.metric]
+        first = self.scores[self.scores["metric"] == self.comparison.results[0].metric]
         table = first.pivot(index="configuration", columns="dataset", values="mean")
         names = [row.name for row in self.comparison.configurations]
         datasets = [dataset.name for dataset in self.comparison.datasets]
@@ -170,10 +170,6 @@ class ComparisonResult:
 
     def _repr_html_(self) -> str:
         return show_html(repr(self), [self.table], [*self.comparison.verdict, *self.notes])
-
-    @property
-    def _first(self) -> MetricResult:
-        return self.comparison.results[0]
 
 
 def _tabulate(comparison: Comparison, kind: str) -> pd.DataFrame:

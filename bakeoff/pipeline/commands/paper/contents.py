@@ -1,4 +1,8 @@
-"""The content of a capsule, from the store: jobs, data, scores, code, and what a paper shows of them."""
+"""The content of a capsule, from the store: jobs, data, scores, code, and what a paper shows of them.
+
+Jobs are settled configurations and not the words of commands, because words depend on the files from which they are
+composed, and on the defaults of a version.
+"""
 
 import io
 import json
@@ -12,13 +16,13 @@ import pandas as pd
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.latex_tables import TableStyle, hide_folders, write_tables
 from bakeoff.pipeline.commands.compare.pictures import write_pictures
-from bakeoff.pipeline.commands.compare.run_grid import RUN_KEY, RunFacts
+from bakeoff.pipeline.commands.compare.run_grid import RUN_KEY, RunFacts, read_overrides
 from bakeoff.pipeline.commands.compare.stored_comparison import compare_selection, select_runs
 from bakeoff.pipeline.commands.paper import capsule
 from bakeoff.pipeline.commands.paper.methods import write_methods, write_references
 from bakeoff.pipeline.commands.paper.request import PaperRequest
 from bakeoff.pipeline.commands.paper.scores import read_scores
-from bakeoff.pipeline.commands.paper.study import write_study
+from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.config.targets import TARGET_KEY, require_names, walk
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
@@ -27,11 +31,11 @@ from bakeoff.pipeline.identity.user_modules import get_finder
 from bakeoff.pipeline.model.estimator_file import list_own_code
 from bakeoff.pipeline.stages.dataset.files import find_files
 from bakeoff.pipeline.sweep.differences import TIME_PREFIXES
-from bakeoff.pipeline.sweep.study_file import DATA_FOLDER
+from bakeoff.pipeline.sweep.study_file import DATA_FOLDER, PLACES, REFUSED, WORDS, Line
 from bakeoff.pipeline.tracking.provenance import pin_versions
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.stored_config import list_files, restore_config
-from bakeoff.pipeline.tracking.stored_runs import StoredRun
+from bakeoff.pipeline.tracking.stored_config import list_files, rename_files, restore_config
+from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun
 
 README = """\
 # {question}
@@ -46,6 +50,11 @@ bakeoff verify {words}
 `scores.parquet` has a row for each job, metric and fold; `study.yaml` has all settings of each job; `manifest.json` has
 the SHA-256 of each file.
 """
+
+HEADER = "# The jobs of a study; run them with: bakeoff -m jobs=study.yaml on_invalid=skip\n"
+LEFT_OUT = ("tracking", "trust", "figures", "n_jobs")
+"""Keys that affect no result, or belong to a machine."""
+REFUSED_PREFIX = f"{REFUSED}: "
 
 Jobs = Sequence[tuple[RunFacts, Mapping[str, Any]]]
 """Jobs with their settled configurations, which are empty for jobs that cannot run again."""
@@ -80,7 +89,7 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
         capsule.TABLES: write_tables(comparison, style),
         "methods.tex": methods,
         "references.bib": write_references(methods),
-        capsule.STUDY: write_study(jobs),
+        capsule.STUDY: _write_study(jobs),
         capsule.DATA: _describe_data(jobs),
         capsule.REQUIREMENTS: _write_requirements(newest, packages),
         "README.md": README.format(**question, words=" ".join([request.output.name, *words])),
@@ -193,3 +202,47 @@ def _write_scores(scores: pd.DataFrame, jobs: Jobs) -> bytes:
     content = io.BytesIO()
     names.rename_axis("job").reset_index().merge(scores, how="left").to_parquet(content, index=False)
     return content.getvalue()
+
+
+def _write_study(jobs: Jobs) -> str:
+    """Return jobs as YAML: the options of each part, written once, what all jobs share, and the jobs.
+
+    Parameters
+    ----------
+    jobs : sequence of (RunFacts, mapping)
+        Each with its settled configuration.
+    """
+    options: dict[str, dict[str, Any]] = {}
+    lines = [_write_line(facts, spec, options) for facts, spec in jobs]
+    full = [line for line in lines if REFUSED not in line]
+    shared = {key: value for key, value in full[0].items() if all(line.get(key) == value for line in full)}
+    own = [{key: value for key, value in line.items() if shared.get(key) != value} for line in lines]
+    return HEADER + to_yaml({"options": options, "every_job": shared, "jobs": own})
+
+
+def _write_line(facts: RunFacts, spec: Mapping[str, Any], options: dict[str, dict[str, Any]]) -> Line:
+    run = facts.run
+    if not spec:
+        return {
+            "dataset": facts.dataset,
+            "learner": facts.learner,
+            REFUSED: hide_folders(facts.reason.removeprefix(REFUSED_PREFIX)),
+        }
+    parts = {key: value for key, value in spec.items() if key not in LEFT_OUT}
+    dataset = rename_files(parts["dataset"], DATA_FOLDER)
+    parts["dataset"] = {**dataset, **{key: place for key, place in PLACES.items() if key in dataset}}
+    if TRIED_TAG in run.tags:  # within a time limit, each machine would try another number of candidates
+        parts["tuning"] = {**parts["tuning"], "tried": json.loads(run.tags[TRIED_TAG])}
+    line: Line = {}
+    for key, value in parts.items():
+        is_part = isinstance(value, Mapping)
+        line[key] = _name_part(options.setdefault(key, {}), run.params.get(key, "none"), value) if is_part else value
+    words = [word for word in read_overrides(run) if word.partition("=")[0].endswith(TARGET_KEY)]
+    return {**line, WORDS: words} if words else line
+
+
+def _name_part(named: dict[str, Any], option: str, value: Any) -> str:
+    """Return the name of a part among those with its key, to which it is added."""
+    text = json.dumps(value, default=str)  # in Python, 1 equals 1.0 and True
+    names = [option, *(f"{option} ({number})" for number in range(2, len(named) + 2))]
+    return next(name for name in names if json.dumps(named.setdefault(name, value), default=str) == text)
