@@ -160,6 +160,8 @@ INTEGER_WORD = re.compile(r"^((?:seed|\+*\w+\.[\w.]+)=)(-?(?:0|[1-9][0-9]{0,17})
 """A word that sets an integer of 64 bits, spelled as Hydra reads it; of the keys without a dot, only the seed is no
 part."""
 PLAIN_REFERENCE = re.compile(r"\$\{(\w+(?:\.\w+)*)\}")
+Shape = tuple[int | str, ...]
+"""Which words of a job set an integer, and the words without these integers."""
 Pattern = tuple[bytes, Choices, list[tuple[KeyPath, int]]]
 """The resolved configuration, pickled, of jobs whose words differ in integers alone; the chosen option of each group;
 and where an integer occurs, with the position of its word."""
@@ -181,7 +183,7 @@ class Composer:
     master: DictConfig
     _parsed: dict[str, tuple[Override, bool]] = field(default_factory=dict)
     _bases: dict[JobWords, tuple[bytes, Choices]] = field(default_factory=dict)
-    _patterns: dict[tuple[int | str, ...], Pattern | None] = field(default_factory=dict)
+    _patterns: dict[Shape, Pattern | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Hydra would otherwise read the same files again for every job.
@@ -206,7 +208,7 @@ class Composer:
         integers = {place: int(match[2]) for place, match in found if match}
         if not integers:
             return self._compose(words)
-        shape = (*integers, *(INTEGER_WORD.sub(r"\1", word) for word in words))
+        shape: Shape = (*integers, *(INTEGER_WORD.sub(r"\1", word) for word in words))
         if shape not in self._patterns:
             self._patterns[shape] = self._find_pattern(words, integers)
         pattern = self._patterns[shape]
@@ -231,7 +233,7 @@ class Composer:
         place_of = {words[place].lstrip("+").partition("=")[0]: place for place in integers}
         try:
             tree, choices = self._compose_tree(words)
-            spec = resolve_config(tree)
+            spec: Any = resolve_config(tree)
             unresolved = OmegaConf.to_container(tree, resolve=False)
             values = list(_walk_sources(unresolved, unresolved))
             places = [(path, place_of[source]) for path, source, _ in values if source in place_of]

@@ -46,8 +46,31 @@ class PlanningSweeper:
         self._words = [f"{key}={value}" for key, value in (params or {}).items()]
 
     def run(self, request: SweepRequest, context: HydraContext, master: DictConfig) -> SweepReport:
-        """Run the sweep of a request, whose words are those of the jobs."""
-        return run_hydra_sweep(self._words, request, context, master)
+        """Compose all jobs of a sweep, run them with the engine, and return its report.
+
+        Parameters
+        ----------
+        request : SweepRequest
+            The request, with the words of the jobs.
+        context : HydraContext
+        master : DictConfig
+            The configuration of the sweep itself.
+
+        Raises
+        ------
+        UserError
+            An option of the sweep is invalid. Invalid jobs do not raise; the plan reports them.
+        """
+        command = read_command(self._words, request, context, master)
+        composed = request.composed or _compose_jobs(command, request.jobs)
+        require_few_jobs(len(composed), "the command", command.options.max_jobs)
+        settled = [job.spec for job in composed if job.spec]
+        if command.options.method not in SPACE_METHODS:
+            reject_unread_space(command.words, settled)
+        # Invalid words are refused before the numerical packages are imported.
+        from bakeoff.pipeline.sweep.engine import SweepEngine
+
+        return SweepEngine(command).run(composed)
 
 
 def read_command(
@@ -100,38 +123,6 @@ def read_command(
         tracebacks=request.tracebacks,
         quiet=request.quiet,
     )
-
-
-def run_hydra_sweep(
-    params: Sequence[str], request: SweepRequest, context: HydraContext, master: DictConfig
-) -> SweepReport:
-    """Compose all jobs of a sweep, run them with the engine, and return its report.
-
-    Parameters
-    ----------
-    params : sequence of str
-        Overrides from the configuration of the sweeper; those of the command line take precedence.
-    request : SweepRequest
-        The request, with the words of the jobs.
-    context : HydraContext
-    master : DictConfig
-        The configuration of the sweep itself.
-
-    Raises
-    ------
-    UserError
-        An option of the sweep is invalid. Invalid jobs do not raise; the plan reports them.
-    """
-    command = read_command(params, request, context, master)
-    composed = request.composed or _compose_jobs(command, request.jobs)
-    require_few_jobs(len(composed), "the command", command.options.max_jobs)
-    settled = [job.spec for job in composed if job.spec]
-    if command.options.method not in SPACE_METHODS:
-        reject_unread_space(command.words, settled)
-    # Invalid words are refused before the numerical packages are imported.
-    from bakeoff.pipeline.sweep.engine import SweepEngine
-
-    return SweepEngine(command).run(composed)
 
 
 def _compose_jobs(command: SweepCommand, jobs: Sequence[Sequence[str]] | None) -> list[Job]:
