@@ -28,7 +28,7 @@ from bakeoff.learners.definitions.majority_vote import average, majority_vote
 from bakeoff.learners.definitions.scaling import scale
 from bakeoff.learners.definitions.steps import Problem, Step
 
-N_TABLES = 200
+N_TABLES = 60
 SEEDS = st.integers(0, 10**6)
 TABLES: dict[str, Any] = {"seed": SEEDS, "n": st.integers(4, 14), "d": st.integers(1, 3), "c": st.integers(2, 3)}
 NORMAL_METRICS = ("mahalanobis", "minkowski")

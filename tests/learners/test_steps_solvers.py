@@ -54,7 +54,7 @@ def assert_same(name: str, X: np.ndarray, y: np.ndarray, **parameters: Any) -> l
     return steps
 
 
-@examples(200)
+@examples(60)
 @given(
     seed=SEEDS,
     n=st.integers(3, 12),
@@ -76,7 +76,7 @@ def test_the_perceptron_moves_its_planes_as_the_learner(
     assert_same("perceptron", X, y, **parameters)
 
 
-@examples(200)
+@examples(60)
 @given(
     seed=SEEDS,
     n=st.integers(3, 14),
@@ -108,7 +108,7 @@ def test_multipliers_and_planes_are_those_of_the_support_vector_machine(
         np.testing.assert_allclose([step.values["b"] for step in steps if "b" in step.values], found[1], atol=1e-6)
 
 
-@examples(200)
+@examples(60)
 @given(
     seed=SEEDS,
     n=st.integers(8, 20),
@@ -133,7 +133,7 @@ def test_without_penalty_both_forms_are_calculated(seed: int, n: int, d: int, c:
     assert_same("logistic_regression", X, y, penalty=None, max_iter=6)
 
 
-@examples(200)
+@examples(60)
 @given(seed=SEEDS, n=st.integers(5, 14), d=st.integers(1, 3), whole=st.booleans(), alpha=st.sampled_from([0.0, 1.0]))
 def test_least_squares_are_those_of_the_learner(seed: int, n: int, d: int, whole: bool, alpha: float) -> None:
     X, y = draw_rows(seed, n, d, whole=whole), draw_rows(seed + 1, n, 1, whole=whole)[:, 0]
@@ -148,7 +148,7 @@ def test_least_squares_are_those_of_the_learner(seed: int, n: int, d: int, whole
     assert [step.answer for step in steps if step.answer is not None] == pytest.approx((X @ w + b).tolist())
 
 
-@examples(200)
+@examples(60)
 @given(
     seed=SEEDS,
     n=st.integers(3, 12),

@@ -19,7 +19,7 @@ from bakeoff.pipeline.commands.work.calculate import calculate, measure_differen
 from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.errors import UserError
 
-TABLES = 200
+TABLES = 60
 KINDS = ("grid", "normal", "nominal")
 CRITERIA = ("entropy", "gain_ratio", "gini", "log_loss", "misclassification")
 
@@ -76,7 +76,7 @@ def grow_by_definition(problem: Problem, criterion: str, max_depth: float, min_r
 def test_the_steps_of_a_tree_answer_as_the_definition_and_the_learner(is_regression: bool, pruning: str) -> None:
     name = "decision_tree_regressor" if is_regression else "decision_tree"
     n_pruned = 0
-    n_tables = TABLES if pruning == "none" else TABLES // 4
+    n_tables = TABLES if pruning == "none" else TABLES // 2
     for seed in range(n_tables):
         problem = draw_problem(seed, is_regression, pruning)
         criterion = "squared_error" if is_regression else CRITERIA[seed % len(CRITERIA)]
