@@ -39,6 +39,7 @@ SHARED_FILES = (
     "test_metrics.py",
     "test_site.py",
     "test_tutorial.py",
+    "test_deleted_commands.py",
 )
 """Files whose tests share a store or a site that takes long to make: each goes to one process as a whole."""
 FOLDERS_OF_SHORT_TESTS = ("tests/learners/", "tests/pipeline/")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import os
 import shutil
-import subprocess
-import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from forked_calls import Call, Ended, make_calls
 
 from bakeoff.pipeline.commands import MAY_IMPORT
 
@@ -21,7 +20,7 @@ ENTRY = "run"
 TESTS = {
     "diff": "tests/pipeline/commands/diff/test_changes.py",
     "inspect": "tests/pipeline/commands/inspect/test_association.py",
-    "work": "tests/pipeline/commands/work/test_hand_calculation_numbers.py",
+    "work": "tests/pipeline/commands/work/test_work_formats.py",
 }
 """Folders of commands -> a short file of their tests."""
 
@@ -30,6 +29,17 @@ def list_dependent(folder: str) -> set[str]:
     """Return a folder of commands and those that cannot work without it."""
     needing = {name for name, needed in MAY_IMPORT.items() if folder in needed and name != ENTRY}
     return {folder}.union(*map(list_dependent, needing))
+
+
+PYTEST_WORDS = (
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-W",
+    "ignore:Module already imported:pytest.PytestAssertRewriteWarning",
+)
+DELETED = {folder: list_dependent(folder) for folder in FOLDERS if folder != ENTRY}
+"""A folder of commands -> what is deleted with it."""
 
 
 def delete_rows(table: Path, folders: set[str]) -> None:
@@ -45,30 +55,39 @@ def delete_rows(table: Path, folders: set[str]) -> None:
     table.write_text("".join(lines))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("folder", [name for name in FOLDERS if name != ENTRY])
-def test_everything_else_works_without_the_folder_of_a_command(folder: str, tmp_path: Path) -> None:
-    tree = tmp_path / "tree"
+def copy_without(deleted: set[str], tree: Path) -> None:
+    """Copy the package and its tests without some folders of commands and their rows."""
     for name in ("bakeoff", "tests"):
-        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, tree / name)
     for name in ("pyproject.toml", "conftest.py"):
         shutil.copy(ROOT / name, tree)
-    deleted = list_dependent(folder)
     for name in deleted:
         shutil.rmtree(tree / COMMANDS / name)
     delete_rows(tree / COMMANDS / "__init__.py", deleted)
 
-    def call(*words: str, cwd: Path = tmp_path) -> str:
-        environment = {**os.environ, "PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", *words]
-        ended = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-        assert ended.returncode == 0, ended.stdout + ended.stderr
-        return ended.stdout
 
-    overview = call("bakeoff", "--help")
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[Ended]]:
+    """Return what overview, default experiment, sweep and tests say without each folder and those that need it."""
+    work = str(tmp_path_factory.mktemp("work"))  # one store for all, which takes long to create
+    calls: list[Call] = []
+    for number, (folder, deleted) in enumerate(DELETED.items()):
+        tree = tmp_path_factory.mktemp(folder) / "tree"
+        copy_without(deleted, tree)
+        sweep = ["-m", "learner=majority", "dataset=iris", f"seed={number},{number + len(DELETED)}"]
+        others = [file for name, file in TESTS.items() if name not in deleted][:2]
+        calls += [Call("bakeoff", words, work, str(tree)) for words in (["--help"], [], sweep)]
+        calls += [Call("pytest", [*PYTEST_WORDS, *others], str(tree), str(tree))]
+    ended = make_calls(calls)
+    return {folder: ended[4 * number : 4 * number + 4] for number, folder in enumerate(DELETED)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", DELETED)
+def test_everything_else_works_without_the_folder_of_a_command(folder: str, answers: Mapping[str, list[Ended]]) -> None:
+    assert [answer.output for answer in answers[folder] if answer.status != 0] == []
+    overview, experiment, sweep, _ = (answer.output for answer in answers[folder])
     assert "bakeoff plan" in overview
-    assert ("bakeoff compare" in overview) == ("compare" not in deleted)
-    assert "breast_cancer: 569 rows" in call("bakeoff")
-    assert "0.3333" in call("bakeoff", "-m", "learner=majority", "dataset=iris", "seed=1,2")
-    others = [file for name, file in TESTS.items() if name not in deleted][:2]
-    call("pytest", "-q", "-p", "no:cacheprovider", *others, cwd=tree)
+    assert ("bakeoff compare" in overview) == ("compare" not in DELETED[folder])
+    assert "breast_cancer: 569 rows" in experiment
+    assert "0.3333" in sweep
