@@ -57,8 +57,10 @@ def delete_rows(table: Path, folders: set[str]) -> None:
 
 def copy_without(deleted: set[str], tree: Path) -> None:
     """Copy the package and its tests without some folders of commands and their rows."""
+    # Compiled modules are copied too, which saves time; those that another process is writing have a further extension.
+    unfinished = shutil.ignore_patterns("*.pyc.*")
     for name in ("bakeoff", "tests"):
-        shutil.copytree(ROOT / name, tree / name)
+        shutil.copytree(ROOT / name, tree / name, ignore=unfinished)
     for name in ("pyproject.toml", "conftest.py"):
         shutil.copy(ROOT / name, tree)
     for name in deleted:
