@@ -1,4 +1,4 @@
-"""The interface of metrics, and Minkowski distances, possibly in transformed coordinates.
+"""The interface of metrics, Minkowski distances, possibly in transformed coordinates, and distances by a function.
 
 A metric converts rows to coordinates, stored column by column in an array of shape (columns, rows), and measures the
 distances between them in a unit in which the squares of differences neither overflow nor underflow.

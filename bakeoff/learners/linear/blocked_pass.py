@@ -11,6 +11,9 @@ order, no update is made twice: the plane is updated at once, and the margins of
 
 For one or two columns and many mistakes, the lecture's loop in Python's own numbers is the fastest: see `ScalarLoop`.
 
+Measured: kept updates save a tenth to four tenths of the time if rows are not shuffled, and the loop in Python's
+numbers up to half of it in both cases.
+
 Cost per pass: O(n d), and O(d + 256) per mistake, or O(256 d) for the first mistake at a row.
 """
 
