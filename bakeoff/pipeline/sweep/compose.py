@@ -206,14 +206,13 @@ class Composer:
         """
         found = ((place, INTEGER_WORD.match(word)) for place, word in enumerate(words))
         integers = {place: int(match[2]) for place, match in found if match}
-        if not integers:
-            return self._compose(words)
         shape: Shape = (*integers, *(INTEGER_WORD.sub(r"\1", word) for word in words))
-        if shape not in self._patterns:
+        if integers and shape not in self._patterns:
             self._patterns[shape] = self._find_pattern(words, integers)
-        pattern = self._patterns[shape]
+        pattern = self._patterns.get(shape)
         if pattern is None:
-            return self._compose(words)
+            tree, choices = self._compose_tree(words)
+            return resolve_config(tree), choices
         packed, choices, places = pattern
         spec: dict[str, Any] = pickle.loads(packed)
         for path, place in places:
@@ -243,11 +242,6 @@ class Composer:
         # A text that contains a reference, and a resolver, may make anything of an integer.
         has_other_reference = any(isinstance(value, str) and "${" in value for _, _, value in values)
         return (pickle.dumps(spec), choices, places) if is_unchanged and not has_other_reference else None
-
-    def _compose(self, words: Sequence[str]) -> tuple[dict[str, Any], Choices]:
-        """Return the same as `compose`, by Hydra's own steps."""
-        tree, choices = self._compose_tree(words)
-        return resolve_config(tree), choices
 
     def _compose_tree(self, words: Sequence[str]) -> tuple[DictConfig, Choices]:
         """Return the configuration of a job with its references, and the chosen option of each group."""

@@ -108,11 +108,7 @@ def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
     if store is None:
         return plan
     durations = history.read_durations(store)
-
-    def estimate(job: Job) -> Job:
-        return replace(job, seconds=durations.get(job.time_key))
-
-    jobs = tuple(estimate(job) if job.state == TO_DO else job for job in plan.jobs)
+    jobs = tuple(replace(job, seconds=durations.get(job.time_key)) if job.state == TO_DO else job for job in plan.jobs)
     return Plan(jobs, _name_authors(plan, store))
 
 
