@@ -10,14 +10,13 @@ import importlib
 import re
 import resource
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-import bakeoff
 from bakeoff.pipeline.config import engine
+from bakeoff.version import PACKAGE_FOLDER
 
-PIPELINE = Path(bakeoff.__file__).resolve().parents[1] / "pipeline"
+PIPELINE = PACKAGE_FOLDER / "pipeline"
 FOLDERS = ("text", "config", "stages/dataset")
 N_LETTERS = 100_000
 LIMIT_SECONDS = 40
