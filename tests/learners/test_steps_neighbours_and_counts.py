@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -45,7 +46,8 @@ def make_problem(seed: int, n: int, d: int, c: int | None, *, whole: bool = True
         X, Q = X.astype(object), rng.permuted(X, axis=0)[:3].astype(object)
     y = rng.integers(-3, 9, n).astype(float) if c is None else labels_of(seed, n, c)
     names = tuple(f"x{j + 1}" for j in range(d))
-    return Problem(X, y, Q, names, "y", nominal=range(d) if nominal else ())
+    classes = None if c is None else np.unique(y)
+    return Problem(X, y, Q, names, "y", nominal=range(d) if nominal else (), classes=classes)
 
 
 def answers_of(name: str, learner: Any, problem: Problem) -> list[Step]:
@@ -184,7 +186,7 @@ def test_baselines_combine_all_rows(seed: int, n: int, d: int, c: int) -> None:
 def test_a_given_order_of_the_classes_breaks_ties() -> None:
     problem = make_problem(0, 4, 1, 2)
     learner = MajorityClassifier(class_order=[1, 0]).fit(problem.X, np.array([0, 1, 1, 0]))
-    tied = Problem(problem.X, np.array([0, 1, 1, 0]), problem.queries, ("x1",), "y")
+    tied = replace(problem, y=np.array([0, 1, 1, 0]))
     assert answers_of("majority", learner, tied)[0].answer == 1
 
 

@@ -98,7 +98,8 @@ def work_fitted_tree(learner: Any, problem: Problem) -> Iterator[Step]:
 
 def work_baseline(learner: Any, problem: Problem) -> Iterator[Step]:
     """Yield the vote or the mean of all rows for each query."""
-    yield from repeat(work_prediction(learner, problem.y, None, problem.target), len(problem.queries))
+    step = work_prediction(problem, problem.y, order=getattr(learner, "class_order", None))
+    yield from repeat(step, len(problem.queries))
 
 
 NEIGHBORS = Calculation(

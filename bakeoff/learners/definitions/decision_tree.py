@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.majority_vote import majority_vote, work_average, work_vote
+from bakeoff.learners.definitions.majority_vote import majority_vote, work_prediction
 from bakeoff.learners.definitions.splits import (
     IMPURITIES,
     Impurity,
@@ -165,13 +165,6 @@ def work_node(problem: Problem, node: Node, criterion: str, features: Sequence[i
     impurity = work_impurity(IMPURITIES[criterion], node.targets)
     chosen = work_prediction(problem, node.targets).chosen
     return replace(impurity, sentence=f"The next node is a leaf, because {reason}.", chosen=chosen)
-
-
-def work_prediction(problem: Problem, y: np.ndarray) -> Step:
-    """Return the vote or the average of targets (n,)."""
-    if problem.classes is None:
-        return work_average(y, target=problem.target)
-    return work_vote(y, classes=problem.classes, target=problem.target)
 
 
 def draw_tree(problem: Problem, node: Node, current: Node, waiting: Collection[Node] = (), answer: str = "") -> Branch:

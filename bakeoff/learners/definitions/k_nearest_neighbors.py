@@ -211,5 +211,5 @@ def work_query(learner: Any, problem: Problem, q: np.ndarray, metric: tuple[str,
         *first, step = work_plane(problem.X[chosen], y, weight, q, problem)
         yield from first
     else:
-        step = work_prediction(learner, y, weight, problem.target)
+        step = work_prediction(problem, y, weight, getattr(learner, "class_order", None))
     yield replace(step, rows=rows)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.learners.definitions.steps import Step, bracket, tabulate, write_products, write_sum
+from bakeoff.learners.definitions.steps import Problem, Step, bracket, tabulate, write_products, write_sum
 
 VOTE_ROUNDING = 1e-12
 
@@ -43,12 +43,11 @@ def majority_vote(y: np.ndarray, weight: np.ndarray | None = None, classes: Any 
     return classes[np.argmax(votes >= votes.max() * (1 - VOTE_ROUNDING))]
 
 
-def work_prediction(learner: Any, y: np.ndarray, weight: np.ndarray | None, target: str) -> Step:
-    """Return the step of the vote of a classifier, or of the mean of a regressor."""
-    if hasattr(learner, "classes_"):
-        classes = learner.classes_ if learner.class_order is None else learner.class_order
-        return work_vote(y, weight, classes, target)
-    return work_average(y, weight, target)
+def work_prediction(problem: Problem, y: np.ndarray, weight: np.ndarray | None = None, order: Any = None) -> Step:
+    """Return the step of the vote of targets (n,), or of their mean if they are numbers."""
+    if problem.classes is None:
+        return work_average(y, weight, problem.target)
+    return work_vote(y, weight, problem.classes if order is None else order, problem.target)
 
 
 def work_vote(labels: Any, weights: Any = None, classes: Any = None, target: str = "class") -> Step:

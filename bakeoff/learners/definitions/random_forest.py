@@ -30,10 +30,9 @@ from bakeoff.learners.definitions.decision_tree import (
     predict_row,
     split,
     work_growth,
-    work_prediction,
     work_query,
 )
-from bakeoff.learners.definitions.majority_vote import majority_vote, work_vote
+from bakeoff.learners.definitions.majority_vote import majority_vote, work_prediction, work_vote
 from bakeoff.learners.definitions.splits import IMPURITIES, Impurity, Question, gini, pick_question
 from bakeoff.learners.definitions.steps import Problem, Step, write_point
 
