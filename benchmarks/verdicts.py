@@ -11,10 +11,11 @@ import numpy as np
 from scipy import stats
 
 from bakeoff.pipeline.commands.compare.comparison import NEMENYI, WILCOXON
-from bakeoff.pipeline.commands.compare.fold_tests import compute_corrected_t_test, compute_posterior
-from bakeoff.pipeline.commands.compare.rank_tests import (
+from bakeoff.pipeline.commands.compare.hypothesis_tests import (
+    compute_corrected_t_test,
     compute_critical_difference,
     compute_friedman_test,
+    compute_posterior,
     compute_wilcoxon_p,
     rank_configurations,
 )

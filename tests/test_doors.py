@@ -51,7 +51,7 @@ OUTSIDE = {
     "bakeoff.pipeline.errors": "refusals, which end a run",
     "bakeoff.pipeline.text": "spelling of what is shown, names of secrets, where a file lies",
     "bakeoff.pipeline.config.build": "builds what the settled configuration names, with the arguments that it names",
-    "bakeoff.pipeline.identity.user_modules": "where processes that share folds find user-defined modules",
+    "bakeoff.pipeline.identity.source_code": "where processes that share folds find user-defined modules",
     "bakeoff.pipeline.config.options": "names of the user's own metrics, which are settled into the configuration",
 }
 """What the code that decides a number may import besides itself, and why it decides none."""

@@ -23,7 +23,7 @@ from bakeoff.pipeline.config.build import EXTRAS, build_object
 from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
 from bakeoff.pipeline.stages.tuning import GridTuning
-from bakeoff.pipeline.stages.tuning.simplest import require_order
+from bakeoff.pipeline.stages.tuning.candidates import require_order
 
 YAMLS = sorted(file.stem for file in (CONF / "learner").glob("*.yaml"))
 BASELINES = [name for name in YAMLS if name.removeprefix("sklearn_") in set(REGISTRY) - {name}]

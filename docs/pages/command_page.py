@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markdown_text import format_block, join_parts
 
-from bakeoff.pipeline.cli.verbs import VERBS, format_help, format_overview
+from bakeoff.pipeline.cli.main import VERBS, format_help, format_overview
 
 
 def make_command_page() -> str:

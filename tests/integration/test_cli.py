@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 from command import Bakeoff
 
-from bakeoff.pipeline.cli.main import keep_writable
-from bakeoff.pipeline.cli.verbs import VERBS
+from bakeoff.pipeline.cli.main import VERBS, keep_writable
 
 
 def test_a_run_prints_its_scores_its_id_and_how_to_open_the_ui(bakeoff: Bakeoff) -> None:

@@ -15,7 +15,7 @@ import pytest
 from command import Bakeoff
 
 from bakeoff.learners import REGISTRY
-from bakeoff.pipeline.cli.verbs import VERBS
+from bakeoff.pipeline.cli.main import VERBS
 from bakeoff.pipeline.config.options import CONF, GROUPS, read_options
 
 ROOT = Path(__file__).parents[2]

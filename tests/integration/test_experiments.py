@@ -13,7 +13,7 @@ from command import Bakeoff
 from bakeoff.pipeline.config.options import read_options
 from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.stages.dataset import Dataset, load_lecture_table
-from bakeoff.pipeline.tracking.loading import load_model
+from bakeoff.pipeline.tracking.models import load_model
 
 EXPERIMENTS = sorted(set(read_options("experiment")) - {"none"})
 EVERYTHING = "experiment=glob(*,exclude=none)"

@@ -22,7 +22,7 @@ from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_splits
 from bakeoff.pipeline.experiment.builder import PartCache
-from bakeoff.pipeline.sweep.job import PreparedJob, prepare_job
+from bakeoff.pipeline.sweep.job_runner import PreparedJob, prepare_job
 
 N_WORD_EXAMPLES = 60
 N_TABLE_EXAMPLES = 60

@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import bakeoff as package
 from bakeoff.pipeline.config.requests import RunRequest
-from bakeoff.pipeline.tracking.loading import load_model
+from bakeoff.pipeline.tracking.models import load_model
 
 N_ROWS = 558
 N_PLACES = 91

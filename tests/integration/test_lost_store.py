@@ -38,8 +38,8 @@ from bakeoff.pipeline import experiment
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import card as report
 from bakeoff.pipeline.tracking import limited_calls, run
-from bakeoff.pipeline.tracking.database_file import DatabaseFile, close_all
 from bakeoff.pipeline.tracking.heartbeat import Heartbeat
+from bakeoff.pipeline.tracking.mlflow_tables import DatabaseFile, close_all
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.store_writer import FileWriter
 
@@ -145,7 +145,7 @@ def test_the_same_command_stores_what_had_finished_and_does_not_run_again(
     faulty.fail_from(FIRST_RESULTS, HANGS)
     assert bakeoff(*JOB).status == 1
     faulty.fail_always(None)
-    monkeypatch.setattr("bakeoff.pipeline.sweep.job.execute_job", None)
+    monkeypatch.setattr("bakeoff.pipeline.sweep.job_runner.execute_job", None)
     stored = bakeoff(*JOB)
     assert stored.status == 0, stored.err
     assert "had finished when its store was lost" in stored.out
@@ -411,7 +411,7 @@ def test_a_file_that_is_deleted_while_the_run_is_fitted_is_said_and_not_written_
 
     fit = experiment.fit_final_model
     with monkeypatch.context() as deleting:
-        deleting.setattr("bakeoff.pipeline.sweep.job.fit_final_model", delete_and_fit)
+        deleting.setattr("bakeoff.pipeline.sweep.job_runner.fit_final_model", delete_and_fit)
         answer = bakeoff(*JOB)
     require_sentence(answer, 1, "the file was deleted while the command was running")
     assert bakeoff(*JOB).status == 0
@@ -441,7 +441,7 @@ def test_scores_that_arrive_while_a_heartbeat_is_written_are_stored(
     monkeypatch.setattr(run, "Heartbeat", lambda beat, first, run_id: Heartbeat(beat, 0.01, run_id))
     monkeypatch.setattr(FileWriter, "add_values", log_slowly)
     monkeypatch.setattr(report, "get_pruning_path", read_path)
-    monkeypatch.setattr("bakeoff.pipeline.sweep.job.fit_final_model", fit_during_heartbeat)
+    monkeypatch.setattr("bakeoff.pipeline.sweep.job_runner.fit_final_model", fit_during_heartbeat)
     answer = bakeoff(*JOB)
     assert answer.status == 0, answer.err
     assert "test_accuracy" in bakeoff.runs()[0].data.metrics
@@ -457,7 +457,7 @@ def test_artifacts_whose_folder_is_deleted_while_the_run_is_fitted_are_written(
         return fit(*arguments)
 
     fit = experiment.fit_final_model
-    monkeypatch.setattr("bakeoff.pipeline.sweep.job.fit_final_model", delete_and_fit)
+    monkeypatch.setattr("bakeoff.pipeline.sweep.job_runner.fit_final_model", delete_and_fit)
     answer = bakeoff(*JOB)
     assert answer.status == 0, answer.err
     assert bakeoff.artifact(bakeoff.runs()[0], "predictions.csv")

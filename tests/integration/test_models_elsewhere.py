@@ -55,7 +55,7 @@ import json, sys
 import mlflow, pandas as pd
 import bakeoff
 from bakeoff.pipeline.config.requests import RunRequest
-from bakeoff.pipeline.tracking.loading import load_model
+from bakeoff.pipeline.tracking.models import load_model
 
 uri, rows, table, *runs = sys.argv[1:]
 mlflow.set_tracking_uri(uri)
@@ -68,7 +68,7 @@ for run in runs:
     function = mlflow.pyfunc.load_model(f"runs:/{run}/model")
     ours = load_model(RunRequest(run=run, tracking__uri=uri, trust=("own_learner",)))
     estimator = mlflow.sklearn.load_model(f"runs:/{run}/model")
-    from bakeoff.pipeline.model.further_rows import convert_rows
+    from bakeoff.pipeline.model.pyfunc import convert_rows
     X = convert_rows(ours.record, typed).frame
     found[run] = {
         "pyfunc": function.predict(typed).to_dict("list"),

@@ -32,7 +32,7 @@ from bakeoff.pipeline.tracking.heartbeat import MAX_SILENT_SECONDS
 
 optuna: Any = extras.load("optuna")
 space_module = import_module("bakeoff.pipeline.sweep.study.space")
-study_key = import_module("bakeoff.pipeline.sweep.study.study_key")
+study_key = import_module("bakeoff.pipeline.sweep.study.storage")
 pytestmark = pytest.mark.extra("optuna")
 
 DOCS = Path(__file__).parents[2] / "docs" / "optuna.md"

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from command import command_in
 
-from bakeoff.pipeline.cli.verbs import VERBS, load
+from bakeoff.pipeline.cli.main import VERBS, load
 from bakeoff.pipeline.commands.inspect.python import inspect as inspect_in_notebook
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables import output_file

@@ -25,13 +25,13 @@ from pyarrow import parquet
 from serving import Reply, ask, serving, started, wait_for_answer
 from warm_process import OUTPUT, Start
 
+from bakeoff.pipeline.commands.serve import answer
 from bakeoff.pipeline.commands.serve import answer as answers
-from bakeoff.pipeline.commands.serve import limits
 from bakeoff.pipeline.commands.serve import server as app
 from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.model.pyfunc import Model, predict_table
 from bakeoff.pipeline.tables.output_file import format_json, make_records
-from bakeoff.pipeline.tracking.loading import load_model
+from bakeoff.pipeline.tracking.models import load_model
 
 TITANIC = Path(__file__).parents[2] / "examples" / "titanic" / "titanic.csv"
 FEATURES = ["pclass", "sex", "age", "sibsp", "parch", "fare", "embarked"]
@@ -253,7 +253,7 @@ def test_further_columns_and_another_order_do_not_matter(address: str) -> None:
 
 
 def test_a_body_that_is_too_large_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_BODY_BYTES", 1_000_000)
+    monkeypatch.setattr(answer, "MAX_BODY_BYTES", 1_000_000)
     reply = ask(address, "/invocations", b"x" * 1_000_001, content_type=CSV)
     assert (reply.status, reply.json["error_code"]) == (413, "REQUEST_TOO_LARGE")
     assert reply.json["message"] == "the body is larger than 1 MB; use bakeoff predict for files."
@@ -330,9 +330,9 @@ def receive_all(client: socket.socket, trickle: bytes = b"") -> bytes:
 
 
 def test_bodies_are_limited_in_sum(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    bodies = limits.Bodies()
+    bodies = answer.Bodies()
     monkeypatch.setattr(app, "Bodies", lambda: bodies)
-    monkeypatch.setattr(limits, "MAX_BODY_BYTES", 1_000_000)
+    monkeypatch.setattr(answer, "MAX_BODY_BYTES", 1_000_000)
     with serving(model) as address:
         with connect(address) as other:
             other.sendall(head_of(800_000) + b"x" * 700_000)
@@ -374,7 +374,7 @@ def test_a_client_that_does_not_complete_its_header_is_disconnected(
 def test_a_client_that_does_not_complete_its_body_is_disconnected(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(answer, "BODY_SECONDS", 0.3)
     with connect(address) as client:
         client.sendall(head_of(100) + b"pclass,sex")
         head, _, body = receive_all(client).partition(b"\r\n\r\n")

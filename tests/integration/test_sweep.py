@@ -17,7 +17,7 @@ from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.sweep.jobs import FAILED, KILLED, SKIPPED, JobOutcome
 from bakeoff.pipeline.sweep.work import Work
-from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking import stored_runs
 from bakeoff.pipeline.tracking.heartbeat import identify_process
 from bakeoff.pipeline.tracking.store import open_store
 from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep, find_sweep_runs, read_latest_sweep
@@ -76,7 +76,7 @@ def test_a_run_whose_process_is_gone_ends_killed_and_runs_again(bakeoff: Bakeoff
         client.set_tag(run_id, "pid", str(pid))
         client.set_tag(run_id, "process", identify_process(pid))
     store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff")
-    assert history.end_orphans(store) == [lost]
+    assert stored_runs.end_orphans(store) == [lost]
     assert client.get_run(lost).info.status == "KILLED"
     assert client.get_run(living).info.status == "RUNNING"
 
@@ -89,7 +89,7 @@ def test_a_silent_run_of_another_machine_counts_as_dead_after_a_while(bakeoff: B
         client.update_run(run_id, "RUNNING")
         client.set_tag(run_id, "host", "elsewhere")
         client.set_tag(run_id, "heartbeat", heartbeat)
-    assert history.end_orphans(open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff")) == [silent]
+    assert stored_runs.end_orphans(open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff")) == [silent]
 
 
 def test_a_claim_changes_its_count_when_it_is_taken_and_given_back(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from command import Bakeoff, command_in, enter
 
 import bakeoff as package
-from bakeoff.pipeline.cli.verbs import VERBS, load
+from bakeoff.pipeline.cli.main import VERBS, load
 from bakeoff.pipeline.commands.serve.command import ServeRequest
 from bakeoff.pipeline.commands.serve.server import open_model
 from bakeoff.pipeline.config.requests import list_arguments, read_request

@@ -16,12 +16,15 @@ from sklearn.neighbors import NearestNeighbors
 from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
 from bakeoff.learners.definitions.k_nearest_neighbors import nearest
 from bakeoff.learners.knn import metrics
-from bakeoff.learners.knn.brute_force import BruteForce, Float32Prefilter
-from bakeoff.learners.knn.fit_metric import fit_metric
-from bakeoff.learners.knn.kd_tree import KDTree
-from bakeoff.learners.knn.metrics import MinkowskiMetric
-from bakeoff.learners.knn.neighbor_searcher import SimpleMatchingSearch, choose_brute_force
+from bakeoff.learners.knn.metrics import MinkowskiMetric, fit_metric
 from bakeoff.learners.knn.ranking import select_candidates
+from bakeoff.learners.knn.searchers import (
+    BruteForce,
+    Float32Prefilter,
+    KDTree,
+    SimpleMatchingSearch,
+    choose_brute_force,
+)
 
 
 def build_p_norm(p: float, e: int) -> MinkowskiMetric:

@@ -16,7 +16,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
 from bakeoff.learners import REGISTRY
-from bakeoff.pipeline.model.allowed_types import trusted_types
+from bakeoff.pipeline.model.estimator_file import trusted_types
 
 NAMES = sorted(REGISTRY)
 CLASSIFIERS = [name for name in NAMES if is_classifier(REGISTRY[name]())]

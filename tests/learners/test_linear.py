@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bakeoff.learners.base.estimator import label_one_against_rest
 from bakeoff.learners.base.scaling import Standardized
 from bakeoff.learners.linear.base import TILE_ROWS, linear_scores
-from bakeoff.learners.linear.least_squares import CenteredRows
+from bakeoff.learners.linear.linear_regression import CenteredRows
 
 
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (2, 1), (20, 1), (5, 3), (64, 10), (300, 2)])

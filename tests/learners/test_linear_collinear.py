@@ -15,7 +15,7 @@ from scipy.linalg import LinAlgWarning
 
 from bakeoff.learners import LinearRegression, Ridge
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
-from bakeoff.learners.linear.least_squares import find_independent_columns
+from bakeoff.learners.linear.linear_regression import find_independent_columns
 
 UNPENALISED = [LinearRegression(), Ridge(alpha=0)]
 ADDED: dict[str, Callable[[np.ndarray], np.ndarray]] = {

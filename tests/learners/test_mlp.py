@@ -230,7 +230,7 @@ def test_early_stopping_keeps_the_best_weights(name: str) -> None:
 @examples(40)
 @given(st.integers(2, 200), st.integers(1, 5), st.floats(0.01, 0.9), st.integers(0, 1000))
 def test_validation_rows_are_a_stratified_share_without_repeats(n: int, c: int, fraction: float, seed: int) -> None:
-    from bakeoff.learners.mlp.training import split_validation_rows
+    from bakeoff.learners.mlp.network import split_validation_rows
 
     strata = np.random.default_rng(seed).integers(0, c, n)
     count = min(max(1, round(n * fraction)), n - 1)

@@ -23,8 +23,8 @@ from bakeoff.learners import (
     Ridge,
 )
 from bakeoff.learners.knn.ranking import Search
-from bakeoff.learners.linear.blocked_pass import BlockedPass
-from bakeoff.learners.mlp import training
+from bakeoff.learners.linear.perceptron import BlockedPass
+from bakeoff.learners.mlp import network
 
 PATHS = [(name, learner) for name, learner in learners.REGISTRY.items() if hasattr(learner, "path_parameters")]
 VALUES: dict[str, list[Any]] = {
@@ -239,8 +239,8 @@ def test_one_training_serves_every_number_of_epochs(monkeypatch: pytest.MonkeyPa
         seen.append(1)
         return train_epoch(*given)
 
-    train_epoch = training._train_epoch
-    monkeypatch.setattr(training, "_train_epoch", counted)
+    train_epoch = network._train_epoch
+    monkeypatch.setattr(network, "_train_epoch", counted)
     X, labels, _ = table()
     assert len(list(MLPClassifier((4,), tol=0, random_state=0).path(X, labels, "max_iter", [5, 20, 10]))) == 3
     assert len(seen) == 20

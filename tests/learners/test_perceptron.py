@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from bakeoff.learners import Perceptron
-from bakeoff.learners.linear import blocked_pass
+from bakeoff.learners.linear import perceptron
 
 ROWS = np.array([[3.0, 3.0], [4.0, 3.0], [1.0, 1.0]])
 LABELS = np.array([1, 1, -1])
@@ -101,7 +101,7 @@ def test_what_is_kept_between_passes_changes_nothing(monkeypatch: pytest.MonkeyP
     X, y = noisy(700, 4)
     plain = quiet_fit(make_lecture_perceptron(), X, y)
     for room in (0, 20 * 700):
-        monkeypatch.setattr(blocked_pass, "MAX_KEPT_PRODUCTS", room)
+        monkeypatch.setattr(perceptron, "MAX_KEPT_PRODUCTS", room)
         np.testing.assert_array_equal(quiet_fit(make_lecture_perceptron(), X, y).coef_, plain.coef_)
 
 
@@ -306,7 +306,7 @@ def test_defaults_have_no_use_for_the_pocket_if_a_plane_separates_the_classes() 
 
 
 def test_a_pass_that_lowers_the_best_loss_by_exactly_tol_is_progress_as_in_scikit_learn() -> None:
-    trainer = blocked_pass.BlockedPass(np.ones((2, 2)), np.ones(2), np.zeros(2), averaged=False)
+    trainer = perceptron.BlockedPass(np.ones((2, 2)), np.ones(2), np.zeros(2), averaged=False)
     counts = []
     for loss in (5.0, 4.0, 3.5, 4.0, 2.5):
         trainer.losses.append(loss)

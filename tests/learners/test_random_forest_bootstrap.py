@@ -14,7 +14,7 @@ from random_forests import (
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from bakeoff.learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
-from bakeoff.learners.random_forest.bootstrap import TrainingRows
+from bakeoff.learners.random_forest.batch_grower import TrainingRows
 
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 

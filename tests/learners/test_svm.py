@@ -13,9 +13,8 @@ from sklearn.svm import SVC as LibSVC
 
 from bakeoff.learners import SVC
 from bakeoff.learners.definitions import svm
-from bakeoff.learners.svm.gram import StoredGram, compute_feature_map, make_gram_of_values
-from bakeoff.learners.svm.one_vs_one import count_votes
-from bakeoff.learners.svm.training_space import make_training_space
+from bakeoff.learners.svm.classifier import count_votes
+from bakeoff.learners.svm.gram import StoredGram, compute_feature_map, make_gram_of_values, make_training_space
 
 INF = float("inf")
 

@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from bakeoff.learners.definitions.svm import gaussian
 from bakeoff.learners.svm.dual_solver import run_smo
 from bakeoff.learners.svm.gram import Gram, Kernel, StoredGram, make_gram
-from bakeoff.learners.svm.newton import guess_free_rows, solve_by_pivoting, solve_kkt_system
-from bakeoff.learners.svm.quadratic_program import BoxConstraints, DualPoint, measure_violation
+from bakeoff.learners.svm.newton import (
+    BoxConstraints,
+    DualPoint,
+    guess_free_rows,
+    measure_violation,
+    solve_by_pivoting,
+    solve_kkt_system,
+)
 
 
 def make_program(seed: int, n: int, C: float) -> tuple[np.ndarray, BoxConstraints, np.ndarray]:

@@ -114,7 +114,7 @@ def enter(folder: Path, patch: pytest.MonkeyPatch) -> None:
     patch.chdir(folder)
     # What takes seconds is announced, which depends on what else the machine has to do.
     for name in ("SILENT_SECONDS", "LINE_SECONDS"):
-        patch.setattr(f"bakeoff.pipeline.sweep.work_bar.{name}", DAY_SECONDS)
+        patch.setattr(f"bakeoff.pipeline.sweep.run_screen.{name}", DAY_SECONDS)
     _forget_packages(folder)
     patch.setattr(sys, "meta_path", [*sys.meta_path])  # the command adds a finder of its folder
     patch.setenv("PYTHONSAFEPATH", "")  # the command sets it

@@ -40,22 +40,20 @@ from bakeoff.learners.base.estimator import Learner, ProbabilisticClassifier, Re
 from bakeoff.learners.base.input_checks import check_path_values
 from bakeoff.learners.mlp.network import (
     ACTIVATIONS,
-    Network,
-    apply_sigmoid,
-    apply_softmax,
-    check_hidden_layer_sizes,
-    propagate_forward,
-)
-from bakeoff.learners.mlp.training import (
     SGD,
     Adam,
     DivergedError,
+    Network,
     Solver,
     TrainingHistory,
     TrainingProblem,
     TrainingSchedule,
+    apply_sigmoid,
+    apply_softmax,
+    check_hidden_layer_sizes,
     count_validation_rows,
     drop_unit_weights,
+    propagate_forward,
     split_validation_rows,
     train_by_lbfgs,
     train_network,

@@ -5,7 +5,6 @@ trees at once. ``base`` combines them for both estimators and scores the out-of-
 `bakeoff.learners.trees`.
 """
 
-from bakeoff.learners.random_forest.classifier import RandomForestClassifier
-from bakeoff.learners.random_forest.regressor import RandomForestRegressor
+from bakeoff.learners.random_forest.forest import RandomForestClassifier, RandomForestRegressor
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]

@@ -47,8 +47,15 @@ import numpy as np
 from scipy.linalg.blas import daxpy
 
 from bakeoff.learners.svm.gram import Gram, StoredGram
-from bakeoff.learners.svm.newton import guess_free_rows, solve_by_pivoting, take_newton_step
-from bakeoff.learners.svm.quadratic_program import BoxConstraints, DualPoint, find_free_rows, measure_violation
+from bakeoff.learners.svm.newton import (
+    BoxConstraints,
+    DualPoint,
+    find_free_rows,
+    guess_free_rows,
+    measure_violation,
+    solve_by_pivoting,
+    take_newton_step,
+)
 
 MIN_CURVATURE_RATIO = 1e-12
 """Smallest curvature along a step, relative to the largest kernel value: τ of WSS 3.

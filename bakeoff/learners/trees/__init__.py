@@ -8,7 +8,6 @@ the result, and `criteria` measures the quality of splits. `grower` also defines
 learners.
 """
 
-from bakeoff.learners.trees.class_target import IMPURITY, ClassTarget
 from bakeoff.learners.trees.criteria import CLASSIFICATION, REGRESSION, Criterion
 from bakeoff.learners.trees.frontier import Frontier
 from bakeoff.learners.trees.grower import (
@@ -21,8 +20,14 @@ from bakeoff.learners.trees.grower import (
     grow_tree,
     move_thresholds_to_values,
 )
-from bakeoff.learners.trees.pruning.collapsible_tree import NodeLosses, PruningStep, list_collapsed_nodes
-from bakeoff.learners.trees.pruning.cost_complexity import list_alphas, nest_trees, prune_to_cost
+from bakeoff.learners.trees.pruning.cost_complexity import (
+    NodeLosses,
+    PruningStep,
+    list_alphas,
+    list_collapsed_nodes,
+    nest_trees,
+    prune_to_cost,
+)
 from bakeoff.learners.trees.pruning.reduced_error import (
     collapse_useless_splits,
     count_errors_at_nodes,
@@ -35,7 +40,7 @@ from bakeoff.learners.trees.pruning.subtree_raising import TrainingClasses, prun
 from bakeoff.learners.trees.sklearn_tree import convert_to_sklearn, has_numeric_questions
 from bakeoff.learners.trees.splitting.splits import C45Rules
 from bakeoff.learners.trees.splitting.splitter import mark_averaged_features
-from bakeoff.learners.trees.target import NumericTarget, Target
+from bakeoff.learners.trees.target import IMPURITY, ClassTarget, NumericTarget, Target
 from bakeoff.learners.trees.training_table import TrainingTable, smallest_row_dtype
 from bakeoff.learners.trees.tree import Tree, compute_partial_dependence
 

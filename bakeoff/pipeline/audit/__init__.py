@@ -11,8 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.audit.columns import find_identifiers, find_row_order, find_suspect_columns
-from bakeoff.pipeline.audit.parts import count_copies, count_divided_groups, find_shared_rows
+from bakeoff.pipeline.audit.columns import (
+    count_copies,
+    count_divided_groups,
+    find_identifiers,
+    find_row_order,
+    find_shared_rows,
+    find_suspect_columns,
+)
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.table import DATE
 from bakeoff.pipeline.text.wording import count_nouns

@@ -17,7 +17,7 @@ from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.errors import UserError, name_error
 from bakeoff.pipeline.experiment import Experiment, fit_model, make_pipeline
 from bakeoff.pipeline.experiment.builder import get_row_bounded_parameters
-from bakeoff.pipeline.model.allowed_types import UntrustedType, describe_types, is_from, is_known, trusted_types
+from bakeoff.pipeline.model.estimator_file import UntrustedType, describe_types, is_from, is_known, trusted_types
 from bakeoff.pipeline.stages import calibration, threshold
 from bakeoff.pipeline.stages.preprocessing import list_kinds
 from bakeoff.pipeline.stages.splitting import Split, Splits

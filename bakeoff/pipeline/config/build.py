@@ -31,8 +31,7 @@ from bakeoff.pipeline.errors import (
     require_kind,
     write_install_command,
 )
-from bakeoff.pipeline.identity.source_code import find_source, is_of_user
-from bakeoff.pipeline.identity.user_modules import get_finder
+from bakeoff.pipeline.identity.source_code import find_source, get_finder, is_of_user
 from bakeoff.pipeline.text.secrets import expand_references
 
 EXTRAS = {"imblearn": "imbalance"}

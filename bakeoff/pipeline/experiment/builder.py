@@ -12,15 +12,13 @@ from sklearn.base import BaseEstimator, clone
 from bakeoff.pipeline.config.build import build_object, find_target
 from bakeoff.pipeline.config.options import list_own_names
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment.experiment import Experiment
+from bakeoff.pipeline.experiment.experiment import Experiment, PreparedTables
 from bakeoff.pipeline.experiment.fitting import make_tuning_splits
-from bakeoff.pipeline.experiment.prepared_tables import PreparedTables
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import choose_preprocessing, is_open
 from bakeoff.pipeline.stages.scoring.choice import SCORING_KEYS, TRAIN_METRICS_KEY, choose_metrics, choose_train_metrics
-from bakeoff.pipeline.stages.scoring.entries import name_entry
 from bakeoff.pipeline.stages.scoring.metrics import Metric
-from bakeoff.pipeline.stages.scoring.scorers import Target
+from bakeoff.pipeline.stages.scoring.scorers import Target, name_entry
 from bakeoff.pipeline.stages.splitting import DEFAULT_MAX_FOLDS, Splits
 from bakeoff.pipeline.stages.tuning import GridTuning, list_candidate_learners
 

@@ -21,8 +21,7 @@ from bakeoff.pipeline.experiment.fitting import fit_pipeline, prune_learner, sel
 from bakeoff.pipeline.experiment.stage_log import RowLog
 from bakeoff.pipeline.stages.calibration import DECISION, PROBABILITY, Outputs
 from bakeoff.pipeline.stages.scoring.metrics import compute_score
-from bakeoff.pipeline.stages.scoring.outputs import compute_decision, predict_probabilities
-from bakeoff.pipeline.stages.scoring.predictions import Predictions
+from bakeoff.pipeline.stages.scoring.predictions import Predictions, compute_decision, predict_probabilities
 from bakeoff.pipeline.stages.splitting import Split
 from bakeoff.pipeline.stages.threshold import BinaryScores, ChosenThreshold, GivenThreshold, TunedThreshold
 

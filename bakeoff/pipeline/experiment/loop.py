@@ -21,7 +21,7 @@ from bakeoff.pipeline.experiment.fitting import (
     prune_learner,
 )
 from bakeoff.pipeline.experiment.stage_log import RowLog, Stopwatch, unique_messages
-from bakeoff.pipeline.identity.user_modules import get_finder
+from bakeoff.pipeline.identity.source_code import get_finder
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring.metrics import compute_score, compute_scores
 from bakeoff.pipeline.stages.scoring.predictions import Predictions

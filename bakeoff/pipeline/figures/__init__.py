@@ -9,10 +9,9 @@ Only this package imports Matplotlib, so code that needs a picture imports the p
 """
 
 from bakeoff.pipeline.figures.classification import ConfusionMatrix, PrecisionRecallCurves, Reliability, RocCurves
-from bakeoff.pipeline.figures.curves import Candidates, LearningCurve, ValidationCurve
+from bakeoff.pipeline.figures.curves import Candidates, LearningCurve, RegressionCurves, Residuals, ValidationCurve
 from bakeoff.pipeline.figures.importances import Importances
 from bakeoff.pipeline.figures.planes import DecisionRegions, Margins
-from bakeoff.pipeline.figures.regression import RegressionCurves, Residuals
 from bakeoff.pipeline.figures.trees import Trees
 
 __all__ = [

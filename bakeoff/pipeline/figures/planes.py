@@ -27,7 +27,7 @@ from bakeoff.pipeline.figures.panels import (
     make_panels,
 )
 from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
-from bakeoff.pipeline.stages.scoring.outputs import get_classes, predict_values
+from bakeoff.pipeline.stages.scoring.predictions import get_classes, predict_values
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import count_nouns, cut_text, format_score
 

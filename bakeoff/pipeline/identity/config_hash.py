@@ -26,6 +26,7 @@ from bakeoff.pipeline.identity.source_code import (
     find_source,
     follow_imports,
     forget_code,
+    get_finder,
     get_package,
     hash_bytes,
     hash_own_code,
@@ -33,7 +34,6 @@ from bakeoff.pipeline.identity.source_code import (
     is_of_user,
     list_families,
 )
-from bakeoff.pipeline.identity.user_modules import get_finder
 from bakeoff.pipeline.text.secrets import expand_public_references
 
 DECISIVE_KEYS = (

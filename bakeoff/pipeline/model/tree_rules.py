@@ -14,7 +14,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.stages.preprocessing.join_steps import NOMINAL, NUMERIC, ORDERED, find_kind
+from bakeoff.pipeline.stages.preprocessing.transformers import NOMINAL, NUMERIC, ORDERED, find_kind
 from bakeoff.pipeline.text.wording import count_nouns, format_percent, format_score, format_threshold, join_words
 
 MISSING = "missing"

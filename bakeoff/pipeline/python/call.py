@@ -20,7 +20,7 @@ import pandas as pd
 
 from bakeoff.pipeline.config import compose_job, engine, options, trust
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity.user_modules import UserModuleFinder, remove_finders
+from bakeoff.pipeline.identity.source_code import UserModuleFinder, remove_finders
 from bakeoff.pipeline.stages.dataset.keys import LIST_KEYS
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.sweep.compose import override_text

@@ -8,7 +8,7 @@ from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.config.trust import read_trust
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.python.call import own_process_state, warn_of
-from bakeoff.pipeline.tracking.loading import load_model
+from bakeoff.pipeline.tracking.models import load_model
 
 
 def load(

@@ -22,7 +22,7 @@ from bakeoff.pipeline.python.call import (
     warn_of,
     write_command,
 )
-from bakeoff.pipeline.sweep.job import JobResult
+from bakeoff.pipeline.sweep.job_runner import JobResult
 from bakeoff.pipeline.sweep.request import RunFailed, RunRequest, run_experiment
 from bakeoff.pipeline.tracking.card import (
     describe_run_lines,

@@ -26,8 +26,8 @@ from bakeoff.pipeline.sweep.jobs import (
     count_reasons,
 )
 from bakeoff.pipeline.sweep.planning import Plan
+from bakeoff.pipeline.sweep.run_screen import WorkBar
 from bakeoff.pipeline.sweep.work import Work
-from bakeoff.pipeline.sweep.work_bar import WorkBar
 from bakeoff.pipeline.tables.table import EMPTY, Cell, Row, Table, align_lines, make_table, print_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import (

@@ -31,10 +31,9 @@ from bakeoff.pipeline.config import requests, trust
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.sweep.jobs import BUSY, FINISHED, KILLED, SKIPPED, Job, JobOutcome
-from bakeoff.pipeline.tracking import Tracker, history, provenance, sqlite_file
-from bakeoff.pipeline.tracking.history import name_author
+from bakeoff.pipeline.tracking import Tracker, provenance, sqlite_file, stored_runs
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.stored_runs import find_sweep_name
+from bakeoff.pipeline.tracking.stored_runs import find_sweep_name, name_author
 
 BUSY_REASON = "another process is running it"
 HYDRA_WORD = re.compile(r"[+~]*hydra([=.@/]|$)")
@@ -47,8 +46,8 @@ def find_done_jobs(store: Store, hashes: Collection[str]) -> dict[str, str]:
 
     Runs whose process died are ended first; otherwise they would count as running, and their jobs would wait for them.
     """
-    history.end_orphans(store)
-    return history.find_finished_runs(store, hashes)
+    stored_runs.end_orphans(store)
+    return stored_runs.find_finished_runs(store, hashes)
 
 
 def find_ended_job(job: Job, tracker: Tracker, claim_count: int) -> JobOutcome | None:
@@ -66,10 +65,10 @@ def find_ended_job(job: Job, tracker: Tracker, claim_count: int) -> JobOutcome |
     assert store is not None
     # An unchanged count proves without a query that no other process has run the job since it was planned.
     if claim_count % 2 or claim_count != job.claim_count:
-        run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
+        run_id = stored_runs.find_finished_runs(store, [job.hash]).get(job.hash)
         if run_id is not None:
             return job.to_outcome(SKIPPED, f"run {run_id}", run_id)
-        if history.is_running(store, job.hash):
+        if stored_runs.is_running(store, job.hash):
             return job.to_outcome(BUSY, BUSY_REASON)
     run_id = tracker.store_kept_result(job.hash)
     return None if run_id is None else job.to_outcome(SKIPPED, STORED_NOW, run_id)
@@ -91,8 +90,8 @@ def find_lost_job(job: Job, store: Store | None, reason: str, *, resume: bool) -
     if store is None:
         return job.to_outcome(KILLED, reason)
     try:
-        history.end_killed_runs(store, reason)
-        run_id = history.find_finished_runs(store, [job.hash]).get(job.hash) if resume else None
+        stored_runs.end_killed_runs(store, reason)
+        run_id = stored_runs.find_finished_runs(store, [job.hash]).get(job.hash) if resume else None
     except StoreError as error:
         return replace(job.to_outcome(KILLED, f"{reason}; {error}"), has_lost_store=True)
     return job.to_outcome(KILLED, reason) if run_id is None else job.to_outcome(FINISHED, run_id=run_id)
@@ -225,14 +224,14 @@ def find_failed_jobs(request: RerunRequest) -> tuple[list[list[str]], list[str]]
         There is no store, or no such sweep.
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    history.end_orphans(store)
+    stored_runs.end_orphans(store)
     here = name_author(provenance.find_user(), provenance.describe_machine()["host"])
     # The store that a job refers to may have been moved here.
     place = {"tracking.uri": request.tracking__uri, "tracking.experiment": request.tracking__experiment}
     overrides = []
     notes = []
     sweep = find_sweep_name(store, request.sweep) if request.sweep else None
-    for job in history.find_failed_jobs(store, sweep):
+    for job in stored_runs.find_failed_jobs(store, sweep):
         words = [word for word in job.overrides if not trust.is_trust_word(word) and not HYDRA_WORD.match(word)]
         if job.author != here:
             notes.append(f"a job of {job.author} runs again: bakeoff {shlex.join(words)}")

@@ -13,9 +13,9 @@ from bakeoff.pipeline.identity.config_hash import require_current_code
 from bakeoff.pipeline.sweep.done_jobs import Claims, find_done_jobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import DONE, INVALID, NOT_RUN, TO_DO, Job, TimeKey
-from bakeoff.pipeline.sweep.work_bar import Announce, announce_long
+from bakeoff.pipeline.sweep.run_screen import Announce, announce_long
 from bakeoff.pipeline.text.wording import count_nouns
-from bakeoff.pipeline.tracking import history, provenance, stored_runs
+from bakeoff.pipeline.tracking import provenance, stored_runs
 from bakeoff.pipeline.tracking.store import Store, load_runs, tidy_name
 
 STATE_WORDS = {TO_DO: "to run", NOT_RUN: "beyond the budget", DONE: "already done", INVALID: "invalid"}
@@ -92,7 +92,7 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, res
     found = [_count_claims(job, claims) for job in found]
     if resume and store is not None:
         done = find_done_jobs(store, hashes)
-        others = [] if done else history.list_experiments_of_jobs(store, hashes)
+        others = [] if done else stored_runs.list_experiments_of_jobs(store, hashes)
     checked = tuple(_check(job, done, runner) for job in announce_long(found, "checking", announce))
     return Plan(checked, remarks=tuple(map(RENAMED.format, others)))
 
@@ -107,7 +107,7 @@ def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
     store = find_store(plan.jobs, runner)
     if store is None:
         return plan
-    durations = history.read_durations(store)
+    durations = stored_runs.read_durations(store)
     jobs = tuple(replace(job, seconds=durations.get(job.time_key)) if job.state == TO_DO else job for job in plan.jobs)
     return Plan(jobs, _name_authors(plan, store))
 

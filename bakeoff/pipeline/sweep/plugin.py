@@ -127,7 +127,7 @@ def read_command(
 
 def _compose_jobs(command: SweepCommand, jobs: Sequence[Sequence[str]] | None) -> list[Job]:
     """Compose jobs from their overrides, by default those that the words of a command describe."""
-    from bakeoff.pipeline.sweep.work_bar import announce_long
+    from bakeoff.pipeline.sweep.run_screen import announce_long
 
     if jobs is None:
         jobs = expand_overrides(command.overrides, command.options, command.composer)

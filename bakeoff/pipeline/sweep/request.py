@@ -18,7 +18,7 @@ from bakeoff.pipeline.text.secrets import describe_error, format_traceback
 if TYPE_CHECKING:
     from bakeoff.pipeline.config.engine import ConfigSource
     from bakeoff.pipeline.sweep.engine import SweepReport
-    from bakeoff.pipeline.sweep.job import JobResult, PreparedJob
+    from bakeoff.pipeline.sweep.job_runner import JobResult, PreparedJob
     from bakeoff.pipeline.sweep.jobs import Job
     from bakeoff.pipeline.sweep.run_screen import RunScreen
     from bakeoff.pipeline.tracking import Tracker
@@ -154,8 +154,7 @@ def run_experiment(request: RunRequest) -> JobResult | None:
     seconds = read_duration("timeout", composed.composed.get("timeout"))
     # Imported modules are not garbage, and a single collection that scans them takes a twentieth of a short run.
     gc.freeze()
-    from bakeoff.pipeline.sweep.job import execute_job
-    from bakeoff.pipeline.sweep.job_runner import limit_time
+    from bakeoff.pipeline.sweep.job_runner import execute_job, limit_time
     from bakeoff.pipeline.sweep.run_screen import RunScreen
 
     screen = RunScreen(request.quiet)
@@ -182,9 +181,9 @@ def _open_job(composed: ComposedRun, request: RunRequest) -> tuple[PreparedJob, 
     """Check a job and open its store, so that a store that cannot be written is refused before any fit."""
     from bakeoff.pipeline.experiment.builder import PartCache
     from bakeoff.pipeline.identity.config_hash import require_current_code
-    from bakeoff.pipeline.sweep.job import prepare_job
-    from bakeoff.pipeline.tracking.history import end_orphans
+    from bakeoff.pipeline.sweep.job_runner import prepare_job
     from bakeoff.pipeline.tracking.run import get_tracker
+    from bakeoff.pipeline.tracking.stored_runs import end_orphans
 
     spec = composed.spec
     if not request.is_command:  # the modules of a command always match its files

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
-from bakeoff.pipeline.identity.user_modules import get_finder
+from bakeoff.pipeline.identity.source_code import get_finder
 from bakeoff.pipeline.stages.dataset.loaders import ARROW_THREADS
 from bakeoff.pipeline.sweep.done_jobs import find_lost_job
 from bakeoff.pipeline.sweep.job_runner import JobRunner

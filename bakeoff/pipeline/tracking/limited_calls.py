@@ -29,7 +29,7 @@ from bakeoff.pipeline.tracking.sqlite_file import find_file
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-    from bakeoff.pipeline.tracking.database_file import DatabaseFile
+    from bakeoff.pipeline.tracking.mlflow_tables import DatabaseFile
 
 T = TypeVar("T")
 

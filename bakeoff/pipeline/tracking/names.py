@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.scoring.entries import is_greater_better as is_score_greater_better
-from bakeoff.pipeline.stages.scoring.entries import name_entry
 from bakeoff.pipeline.stages.scoring.names import DEFAULTS
+from bakeoff.pipeline.stages.scoring.scorers import is_greater_better as is_score_greater_better
+from bakeoff.pipeline.stages.scoring.scorers import name_entry
 from bakeoff.pipeline.text.wording import RUN_ID_LETTERS
-from bakeoff.pipeline.tracking.history import IS_FINISHED
 from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors
 from bakeoff.pipeline.tracking.store import Store, find_fault, iterate_pages, search_runs, write_condition
+from bakeoff.pipeline.tracking.stored_runs import IS_FINISHED
 
 HEADLINE_KEYS = ("dataset", "dataset_digest", "evaluation.metrics")
 """The tags and params by which the best run is chosen."""

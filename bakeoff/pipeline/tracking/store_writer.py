@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.database_file import DatabaseFile
-from bakeoff.pipeline.tracking.mlflow_tables import MODELS_FOLDER
+from bakeoff.pipeline.tracking.mlflow_tables import MODELS_FOLDER, DatabaseFile
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.limited_calls import LimitedCalls

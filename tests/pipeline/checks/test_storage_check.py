@@ -20,7 +20,7 @@ from bakeoff.pipeline.config.build import EXTRAS, build_object
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, fit_model
-from bakeoff.pipeline.model.allowed_types import is_known, trusted_types
+from bakeoff.pipeline.model.estimator_file import is_known, trusted_types
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.tuning import GridTuning
 

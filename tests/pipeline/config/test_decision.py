@@ -18,7 +18,7 @@ from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import read_option, read_options
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
 from bakeoff.pipeline.experiment.experiment import find_unseen_values
-from bakeoff.pipeline.model.allowed_types import trusted_types
+from bakeoff.pipeline.model.estimator_file import trusted_types
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled
 from bakeoff.pipeline.stages.splitting import KFold, Split
 from bakeoff.pipeline.tracking.card import describe_run_lines

@@ -14,9 +14,9 @@ from sklearn.preprocessing import StandardScaler
 
 from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.settle import settle_config
-from bakeoff.pipeline.experiment import Experiment, evaluate_split, evaluate_splits, prepared_tables
+from bakeoff.pipeline.experiment import Experiment, evaluate_split, evaluate_splits, experiment
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
-from bakeoff.pipeline.experiment.prepared_tables import PreparedTables
+from bakeoff.pipeline.experiment.experiment import PreparedTables
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 
 
@@ -111,7 +111,7 @@ def test_a_learner_that_writes_into_its_table_changes_no_other() -> None:
 
 
 def test_tables_are_dropped_where_there_are_too_many_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepared_tables, "MAX_CELLS", 6)
+    monkeypatch.setattr(experiment, "MAX_CELLS", 6)
     tables, steps = PreparedTables(), Steps()
     for n_rows in (2, 3, 2, 4, 2, 3, 4, 7, 7):
         prepare(tables, steps, n_rows)

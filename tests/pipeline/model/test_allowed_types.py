@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.discovery import all_estimators
 
 from bakeoff.pipeline.config.targets import is_known
-from bakeoff.pipeline.model.allowed_types import UntrustedType, is_reviewed, trusted_types
+from bakeoff.pipeline.model.estimator_file import UntrustedType, is_reviewed, trusted_types
 
 CLASSES = make_classification(60, 5, n_informative=3, random_state=0)
 NUMBERS = make_regression(60, 5, random_state=0)

@@ -19,8 +19,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.preprocessing import FunctionTransformer
 
 from bakeoff.pipeline.experiment import Experiment, FittedModel, fit_model
-from bakeoff.pipeline.model.allowed_types import UntrustedType, trusted_types
-from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME
+from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME, UntrustedType, trusted_types
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, make_training_record
 from bakeoff.pipeline.stages.dataset import load_bundled
@@ -28,7 +27,7 @@ from bakeoff.pipeline.tracking import models
 from bakeoff.pipeline.tracking.provenance import pin_versions
 
 PLACE = models.ModelPlace("address", "m-1", "1234")
-TYPES = ["bakeoff.learners.knn.classifier.KNeighborsClassifier"]
+TYPES = ["bakeoff.learners.knn.neighbors.KNeighborsClassifier"]
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
-from bakeoff.pipeline.model.further_rows import convert_rows
-from bakeoff.pipeline.model.pyfunc import Model, PythonFunction, predict_table
+from bakeoff.pipeline.model.pyfunc import Model, PythonFunction, convert_rows, predict_table
 from bakeoff.pipeline.model.row_report import Difference, collect_data, compare_rows, describe_unknown_columns
 from bakeoff.pipeline.model.training_record import (
     TrainingRecord,

@@ -12,7 +12,7 @@ from written_tables import titanic
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset, load_frame, load_openml
-from bakeoff.pipeline.stages.dataset.catalogue import OpenmlQuery, read_openml
+from bakeoff.pipeline.stages.dataset.loaders import OpenmlQuery, read_openml
 
 EMOTIONS = 40589
 

@@ -15,7 +15,7 @@ from bakeoff.pipeline.stages.dataset import read_table
 from bakeoff.pipeline.stages.dataset.cells import read_cells
 from bakeoff.pipeline.stages.dataset.guesses import guess_signs
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
-from bakeoff.pipeline.stages.dataset.numerals import settle_numerals
+from bakeoff.pipeline.stages.dataset.kinds import settle_numerals
 
 GERMAN = ColumnRules(decimal="comma", thousands="point")
 SWISS = ColumnRules(thousands="apostrophe")

@@ -13,7 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeatures, StandardScaler
 
 from bakeoff.pipeline.config.options import read_options
-from bakeoff.pipeline.model.allowed_types import trusted_types
+from bakeoff.pipeline.model.estimator_file import trusted_types
 from bakeoff.pipeline.stages.dataset import load_lecture_table
 from bakeoff.pipeline.stages.preprocessing import AsNominal, make_preprocessing, make_selection
 

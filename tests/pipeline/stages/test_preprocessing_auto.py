@@ -25,7 +25,7 @@ from bakeoff import learners
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_splits
-from bakeoff.pipeline.model.allowed_types import trusted_types
+from bakeoff.pipeline.model.estimator_file import trusted_types
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, choose_preprocessing
 from bakeoff.pipeline.stages.preprocessing.auto import is_scale_sensitive

@@ -26,11 +26,20 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.scoring.choice import choose_metrics
-from bakeoff.pipeline.stages.scoring.entries import find_bounds, has_fixed_scale, is_greater_better, name_entry
 from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, Metric, compute_score
 from bakeoff.pipeline.stages.scoring.names import DEFAULTS
 from bakeoff.pipeline.stages.scoring.predictions import Predictions, predict_rows
-from bakeoff.pipeline.stages.scoring.scorers import MACRO_SCORES, ScorerFormula, Target, find_metric, list_scorer_names
+from bakeoff.pipeline.stages.scoring.scorers import (
+    MACRO_SCORES,
+    ScorerFormula,
+    Target,
+    find_bounds,
+    find_metric,
+    has_fixed_scale,
+    is_greater_better,
+    list_scorer_names,
+    name_entry,
+)
 
 OF_NUMBERS = {
     "d2_absolute_error_score", "explained_variance", "neg_max_error", "neg_mean_absolute_error",

@@ -18,8 +18,7 @@ from bakeoff.pipeline.model.pyfunc import predict_table
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, compute_scores
-from bakeoff.pipeline.stages.scoring.outputs import find_codes, locate_labels
-from bakeoff.pipeline.stages.scoring.predictions import Predictions
+from bakeoff.pipeline.stages.scoring.predictions import Predictions, find_codes, locate_labels
 from bakeoff.pipeline.stages.threshold import TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning
 

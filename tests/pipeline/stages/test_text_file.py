@@ -21,8 +21,8 @@ from wheel_data import wheel_frame
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import content, read_table
 from bakeoff.pipeline.stages.dataset.files import read_file
+from bakeoff.pipeline.stages.dataset.guesses import SAMPLE_BYTES
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.stages.dataset.parser import SAMPLE_BYTES
 from bakeoff.pipeline.stages.dataset.source import Source
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=6)

@@ -44,10 +44,9 @@ from bakeoff.pipeline.stages.tuning import (
     find_best_candidate,
     list_candidate_learners,
 )
-from bakeoff.pipeline.stages.tuning.looks import correct_for_looks
-from bakeoff.pipeline.stages.tuning.race import find_worse
-from bakeoff.pipeline.stages.tuning.simplest import find_simplest
-from bakeoff.pipeline.sweep.job import prepare_job
+from bakeoff.pipeline.stages.tuning.candidates import find_simplest
+from bakeoff.pipeline.stages.tuning.race import correct_for_looks, find_worse
+from bakeoff.pipeline.sweep.job_runner import prepare_job
 
 SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
 

@@ -13,11 +13,11 @@ from bakeoff.pipeline.experiment import evaluate_splits, fit_final_model
 from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.stages.threshold import TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning
-from bakeoff.pipeline.sweep import work, work_bar
+from bakeoff.pipeline.sweep import run_screen, work
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.jobs import FINISHED, JobOutcome
+from bakeoff.pipeline.sweep.run_screen import WorkBar, announce_long
 from bakeoff.pipeline.sweep.work import Meter, Work
-from bakeoff.pipeline.sweep.work_bar import WorkBar, announce_long
 from bakeoff.pipeline.text.wording import make_console
 
 TUNED = experiment(tuning=GridTuning({"mark": [1, 2]}, folds=3), splitter=KFold(folds=2))
@@ -86,8 +86,8 @@ def test_a_short_job_reports_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_lines_without_a_terminal_say_what_is_done_of_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert work_bar.LINE_SECONDS == 60  # one line a minute
-    monkeypatch.setattr(work_bar, "LINE_SECONDS", 0.001)
+    assert run_screen.LINE_SECONDS == 60  # one line a minute
+    monkeypatch.setattr(run_screen, "LINE_SECONDS", 0.001)
     lines = Lines()
     bar = WorkBar(make_console(file=lines))
     bar.show_work(Work(203, 606, 2, 5))
@@ -132,8 +132,8 @@ def test_a_sweep_shows_its_jobs_and_the_work_of_those_that_run(monkeypatch: pyte
 def test_a_long_check_says_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, silent: float, between: float, said: list[str]
 ) -> None:
-    monkeypatch.setattr(work_bar, "SILENT_SECONDS", silent)
-    monkeypatch.setattr(work_bar, "LINE_SECONDS", between)
+    monkeypatch.setattr(run_screen, "SILENT_SECONDS", silent)
+    monkeypatch.setattr(run_screen, "LINE_SECONDS", between)
     announced: list[str] = []
     assert list(announce_long("abcd", "checking", announced.append)) == list("abcd")
     assert announced == said

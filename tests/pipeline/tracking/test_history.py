@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from bakeoff.pipeline.tracking import history
-from bakeoff.pipeline.tracking.history import (
+from bakeoff.pipeline.tracking import stored_runs
+from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.stored_runs import (
     count_looks,
     end_orphans,
     find_failed_jobs,
@@ -17,7 +18,6 @@ from bakeoff.pipeline.tracking.history import (
     measure_size,
     read_durations,
 )
-from bakeoff.pipeline.tracking.store import Store, open_store
 
 OLD = [f"old{number}" for number in range(3)]
 NEW = [f"new{number}" for number in range(25)]
@@ -50,7 +50,7 @@ def test_many_jobs_are_all_found_however_old_their_runs_are(store: Store, monkey
 def test_jobs_are_found_on_a_server_as_in_a_database(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [*OLD, "lost", "never"]
     found = find_finished_runs(store, wanted)
-    monkeypatch.setattr(history, "has_database", lambda client: False)
+    monkeypatch.setattr(stored_runs, "has_database", lambda client: False)
     assert find_finished_runs(store, wanted) == found
 
 
@@ -83,7 +83,7 @@ def test_a_run_that_finishes_while_its_process_is_looked_up_stays_finished(
             store.client.set_terminated(run_id)
         return True
 
-    monkeypatch.setattr(history, "has_lost_process", look_up)
+    monkeypatch.setattr(stored_runs, "has_lost_process", look_up)
     assert end_orphans(store) == ([] if finishes else [run_id])
     run = store.client.get_run(run_id)
     assert (run.info.status, "error" in run.data.tags) == (status, not finishes)
@@ -121,7 +121,7 @@ def test_each_configuration_counts_once_wherever_its_runs_are_and_whether_they_w
 
 
 def test_the_search_that_servers_are_asked_with_finds_the_same(scored: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "has_database", lambda client: False)
+    monkeypatch.setattr(stored_runs, "has_database", lambda client: False)
     assert count_looks(scored, "wine", "folds") == 3
     assert count_looks(scored, "wine") == 4
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bakeoff.pipeline.tracking import set_home
-from bakeoff.pipeline.tracking.kept_results import RUN_FILE, read_kept_run
+from bakeoff.pipeline.tracking.run import RUN_FILE, read_kept_run
 from bakeoff.pipeline.tracking.sqlite_file import find_cache
 
 HOMELESS = """

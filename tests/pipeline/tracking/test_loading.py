@@ -22,8 +22,7 @@ from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.model.training_record import TRAINING_FILE, make_training_record
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.loading import load_model
-from bakeoff.pipeline.tracking.models import add_run_model, save_model
+from bakeoff.pipeline.tracking.models import add_run_model, load_model, save_model
 from bakeoff.pipeline.tracking.names import parse_model_name, register_version
 from bakeoff.pipeline.tracking.store import Store, open_store
 

@@ -13,13 +13,13 @@ from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from mlflow.utils.mlflow_tags import MLFLOW_ARTIFACT_LOCATION
 from written_runs import write_run
 
-from bakeoff.pipeline.tracking.database_file import DatabaseFile
 from bakeoff.pipeline.tracking.mlflow_tables import (
     ADDRESS_COLUMNS,
     MODELS_FOLDER,
     STORE_TABLES,
     TABLE_WITH_TRIGGERS,
     TRACE_ADDRESSES,
+    DatabaseFile,
     create_tables,
     list_expected_tables,
     open_database,

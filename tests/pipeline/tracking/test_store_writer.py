@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.database_file import close_all
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
+from bakeoff.pipeline.tracking.mlflow_tables import close_all
 from bakeoff.pipeline.tracking.models import add_run_model
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite, sqlite_uri
 from bakeoff.pipeline.tracking.store import Store, open_store

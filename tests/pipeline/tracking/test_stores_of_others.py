@@ -26,9 +26,9 @@ from bakeoff.pipeline.audit import describe_audit
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS
+from bakeoff.pipeline.tracking.run_content import read_stored_config
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
 from bakeoff.pipeline.tracking.store import FORMS, find_fault, open_store, tidy_name
-from bakeoff.pipeline.tracking.stored_config import read_stored_config
 from bakeoff.pipeline.tracking.stored_runs import LAST_SWEEP_TAG, read_latest_sweep
 
 MALFORMED = {

@@ -35,7 +35,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from bakeoff.learners.trees.pruning.collapsible_tree import CollapsibleTree, NodeLosses, PruningStep
+from bakeoff.learners.trees.pruning.cost_complexity import CollapsibleTree, NodeLosses, PruningStep
 from bakeoff.learners.trees.tree import Tree
 
 RELATIVE_ROUNDING = 1e-12

@@ -16,9 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.class_target import ClassTarget
 from bakeoff.learners.trees.criteria import Criterion, SquaredDistance
-from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
+from bakeoff.learners.trees.splitting.partition import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules, find_first_hits
 from bakeoff.learners.trees.splitting.square_sums import (
     bound_gini_merit,
@@ -26,6 +25,7 @@ from bakeoff.learners.trees.splitting.square_sums import (
     scan_square_sums,
     supports_square_sums,
 )
+from bakeoff.learners.trees.target import ClassTarget
 
 MAX_POSITIONS_PER_CUT = 4
 """Up to this number of positions for each possible cut, evaluating all of them is faster than listing the cuts."""

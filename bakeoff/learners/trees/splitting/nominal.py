@@ -20,9 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.class_target import ClassTarget
 from bakeoff.learners.trees.criteria import ROUND_OFF, add_first_class
-from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
+from bakeoff.learners.trees.splitting.partition import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import (
     Routes,
     SplitRules,
@@ -33,6 +32,7 @@ from bakeoff.learners.trees.splitting.splits import (
     mark_first_of_runs,
     sum_within_runs,
 )
+from bakeoff.learners.trees.target import ClassTarget
 
 
 class NominalCandidates(NamedTuple):

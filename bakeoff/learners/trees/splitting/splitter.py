@@ -21,10 +21,14 @@ from functools import partial
 import numpy as np
 
 from bakeoff.learners.trees.frontier import Frontier
-from bakeoff.learners.trees.splitting.cuts import HistogramBlock
-from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
 from bakeoff.learners.trees.splitting.nominal import find_nominal_splits
-from bakeoff.learners.trees.splitting.numeric import find_histogram_splits, find_known_splits, find_numeric_splits
+from bakeoff.learners.trees.splitting.numeric import (
+    HistogramBlock,
+    find_histogram_splits,
+    find_known_splits,
+    find_numeric_splits,
+)
+from bakeoff.learners.trees.splitting.partition import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import LEAST_GAIN_BITS, BoundTies, SplitRules, Splits
 from bakeoff.learners.trees.training_table import MAX_CELLS_PER_BLOCK
 

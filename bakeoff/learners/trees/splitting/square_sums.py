@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.class_target import ClassTarget
 from bakeoff.learners.trees.criteria import TIE_TOLERANCE, Criterion, SquaredDistance, add_first_class
-from bakeoff.learners.trees.splitting.feature_block import FeatureBlock
+from bakeoff.learners.trees.splitting.partition import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import find_first_of_nodes
+from bakeoff.learners.trees.target import ClassTarget
 
 MAX_CLASSES_SUMMED_APART = 3
 """Up to this number of classes, a prefix sum for each class is cheaper."""

@@ -28,30 +28,28 @@ from bakeoff.pipeline.commands.compare.comparison import (
     Settings,
     Summary,
 )
-from bakeoff.pipeline.commands.compare.fold_tests import (
-    compute_corrected_t_test,
-    compute_posterior,
-    estimate_requirement,
-    mark_difference,
-    subtract_scores,
-)
-from bakeoff.pipeline.commands.compare.rank_tests import (
+from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     MIN_DATASETS,
     MIN_FRIEDMAN_CONFIGURATIONS,
     NO_FRIEDMAN_TEST,
+    compute_corrected_t_test,
     compute_critical_difference,
     compute_friedman_test,
     compute_nemenyi_p,
+    compute_posterior,
     compute_wilcoxon_p,
     count_wins,
+    estimate_requirement,
     find_groups,
+    mark_difference,
     rank_configurations,
+    subtract_scores,
     sum_signed_ranks,
 )
 from bakeoff.pipeline.commands.compare.stopping import PairStop, StopRule
 from bakeoff.pipeline.commands.compare.verdict import write_dataset_verdict, write_overall_verdict
 from bakeoff.pipeline.model.row_report import adjust_by_holm
-from bakeoff.pipeline.stages.tuning.looks import find_level
+from bakeoff.pipeline.stages.tuning.race import find_level
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 
 

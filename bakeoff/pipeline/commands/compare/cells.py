@@ -11,12 +11,12 @@ import numpy as np
 from bakeoff.pipeline.commands.compare.comparison import Cell, CellKey, ComparedDataset, ComparedMetric
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts, RunGrid, group_by, list_ids
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.scoring.entries import describe_definition, find_bounds, has_fixed_scale
 from bakeoff.pipeline.stages.scoring.metrics import ERROR
+from bakeoff.pipeline.stages.scoring.scorers import describe_definition, find_bounds, has_fixed_scale
 from bakeoff.pipeline.text.wording import count_nouns
-from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better, read_metric_entries
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import count_looks
 
 TEST_PREFIX = "test_"
 VALIDATION_PREFIX = "validation_"

@@ -14,8 +14,7 @@ from bakeoff.pipeline.commands.compare.comparison import CellKey
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import count_nouns, cut_text, name_first
 from bakeoff.pipeline.tracking.description import ENVIRONMENT_TAG
-from bakeoff.pipeline.tracking.history import STOPPED_TAG
-from bakeoff.pipeline.tracking.stored_runs import StoredRun
+from bakeoff.pipeline.tracking.stored_runs import STOPPED_TAG, StoredRun
 
 Item = TypeVar("Item")
 Key = TypeVar("Key")

@@ -29,8 +29,8 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.content import read_content
 from bakeoff.pipeline.stages.dataset.files import read_file, require_file
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.stages.scoring.entries import find_bounds, has_fixed_scale, is_greater_better
 from bakeoff.pipeline.stages.scoring.metrics import ANY_NUMBER, CLASSIFICATION, REGRESSION
+from bakeoff.pipeline.stages.scoring.scorers import find_bounds, has_fixed_scale, is_greater_better
 from bakeoff.pipeline.text.wording import count_nouns, join_words, name_first
 from bakeoff.pipeline.tracking.store import tidy_name
 

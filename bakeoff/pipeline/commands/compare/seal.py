@@ -18,10 +18,9 @@ from bakeoff.pipeline.commands.compare.selection import BEST_WORDS
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.sweep.jobs import Job
 from bakeoff.pipeline.text.wording import count_nouns, name_first
-from bakeoff.pipeline.tracking import history, provenance, run_content
-from bakeoff.pipeline.tracking.deletion import REMOVED_PREFIX
+from bakeoff.pipeline.tracking import provenance, run_content, stored_runs
 from bakeoff.pipeline.tracking.mlflow_tables import find_experiment
-from bakeoff.pipeline.tracking.store import Store, load_runs, open_store, search_runs
+from bakeoff.pipeline.tracking.store import REMOVED_PREFIX, Store, load_runs, open_store, search_runs
 
 KIND = "seal"
 FILE = "seal.json"
@@ -86,7 +85,7 @@ def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
     if request.base not in BEST_WORDS and request.base.split()[0] not in learners:
         raise UserError(f"base={request.base} is not among the sealed learners. {did_you_mean(request.base, learners)}")
     own = open_store(tracking["uri"], f"{tracking['experiment']}{SUFFIX}")
-    started = {start.job for start in history.read_starts(own, candidates)}
+    started = {start.job for start in stored_runs.read_starts(own, candidates)}
     if started:
         raise UserError(
             f"{len(started)} of {count_nouns(len(candidates), 'job')} have runs in {own.uri}, so it is too late to "
@@ -107,7 +106,7 @@ def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
     # Only a finished run is a seal.
     with run_content.run_folder(own, address, run_id) as folder:
         (folder / FILE).write_text(text)
-    own.writer.end_run(run_id, history.FINISHED)
+    own.writer.end_run(run_id, stored_runs.FINISHED)
     return tags[DIGEST_TAG]
 
 
@@ -146,7 +145,7 @@ def check_seal(store: Store, comparison: Comparison, word: str = "") -> tuple[st
 def _judge_seal(
     store: Store, seal: Seal, tags: Mapping[str, str], comparison: Comparison, jobs: Mapping[str, str]
 ) -> str:
-    starts = history.read_starts(store, seal.candidates)
+    starts = stored_runs.read_starts(store, seal.candidates)
     sealed = datetime.fromisoformat(seal.sealed).timestamp() * MILLISECONDS_PER_SECOND
     faults = {
         "of its jobs deleted": sum(start.is_deleted for start in starts),
@@ -203,7 +202,7 @@ def _compare_candidates(seal: Seal, comparison: Comparison, jobs: Mapping[str, s
 
 def _read_seals(own: Store) -> Iterator[StoredSeal]:
     """Yield each seal of a store."""
-    query = f"tags.{KIND_TAG} = '{KIND}' and {history.IS_FINISHED}"
+    query = f"tags.{KIND_TAG} = '{KIND}' and {stored_runs.IS_FINISHED}"
     for run in search_runs(own, query, metrics=[]):
         text = run_content.read_artifact(own, f"{run.info.artifact_uri}/{FILE}")
         tags = run.data.tags

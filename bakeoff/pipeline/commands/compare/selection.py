@@ -30,11 +30,11 @@ from bakeoff.pipeline.commands.compare.run_grid import (
 )
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.wording import count_nouns, join_words
-from bakeoff.pipeline.tracking.history import find_runs_of_jobs
 from bakeoff.pipeline.tracking.names import LATEST, find_run_id
 from bakeoff.pipeline.tracking.store import Store, write_condition
 from bakeoff.pipeline.tracking.stored_runs import (
     RecordedJob,
+    find_runs_of_jobs,
     read_latest_sweep,
     read_stored_runs,
     read_sweep_record,

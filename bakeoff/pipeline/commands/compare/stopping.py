@@ -1,7 +1,7 @@
 """When a comparison may stop: each pair is tested after each repeat of the folds, until it is decided.
 
 A pair is decided if one configuration is better, by the corrected t-test, or if both are practically equal, by two
-one-sided tests. Both are corrected for the looks (`bakeoff.pipeline.stages.tuning.looks`) and then, by Holm's method,
+one-sided tests. Both are corrected for the looks (`bakeoff.pipeline.stages.tuning.race`) and then, by Holm's method,
 for all pairs of the dataset. A decided pair keeps its p-values, so that further repeats of others cannot change them.
 
 References
@@ -17,10 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.pipeline.commands.compare.fold_tests import CorrectedTTest, compute_corrected_t_test, compute_posterior
+from bakeoff.pipeline.commands.compare.hypothesis_tests import (
+    CorrectedTTest,
+    compute_corrected_t_test,
+    compute_posterior,
+)
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.row_report import adjust_by_holm
-from bakeoff.pipeline.stages.tuning.looks import Looks, correct_for_looks
+from bakeoff.pipeline.stages.tuning.race import Looks, correct_for_looks
 
 TOLD_APART = "better"
 EQUAL = "practically equal"

@@ -23,7 +23,7 @@ from bakeoff.pipeline.commands.compare.comparison import (
     Settings,
     Summary,
 )
-from bakeoff.pipeline.commands.compare.rank_tests import count_least_datasets
+from bakeoff.pipeline.commands.compare.hypothesis_tests import count_least_datasets
 from bakeoff.pipeline.commands.compare.run_grid import group_by
 from bakeoff.pipeline.commands.compare.stopping import EQUAL, TOLD_APART, UNDECIDED
 from bakeoff.pipeline.errors import UserError

@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 
 from bakeoff.pipeline.commands.compare.comparison import ComparedMetric
-from bakeoff.pipeline.commands.compare.fold_tests import subtract_scores
+from bakeoff.pipeline.commands.compare.hypothesis_tests import subtract_scores
 from bakeoff.pipeline.commands.diff.changes import (
     COLUMNS_KEY,
     DATA,
@@ -24,9 +24,15 @@ from bakeoff.pipeline.commands.diff.changes import (
     find_changes,
     mix_variants,
 )
-from bakeoff.pipeline.commands.diff.effects import Changes, Effect, estimate_effects
-from bakeoff.pipeline.commands.diff.findings import Findings, MeasuredChange, describe_effect, tabulate_effects
-from bakeoff.pipeline.commands.diff.hybrids import HybridSweep, find_ratio, separate_changes
+from bakeoff.pipeline.commands.diff.difference import Findings, MeasuredChange, describe_effect, tabulate_effects
+from bakeoff.pipeline.commands.diff.hybrids import (
+    Changes,
+    Effect,
+    HybridSweep,
+    estimate_effects,
+    find_ratio,
+    separate_changes,
+)
 from bakeoff.pipeline.commands.diff.request import AblateRequest
 from bakeoff.pipeline.commands.diff.sides import align_sides, choose_headline, read_named_side
 from bakeoff.pipeline.config.compose_job import compose_job, compose_parts

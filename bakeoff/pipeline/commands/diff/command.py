@@ -18,7 +18,7 @@ from bakeoff.pipeline.tables.output_file import CSV, DIFFERENCE, TERMINAL, write
 from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.commands.diff.findings import Findings
+    from bakeoff.pipeline.commands.diff.difference import Findings
     from bakeoff.pipeline.config.engine import ConfigSource
 
 EXIT_WORSE = 1

@@ -1,33 +1,32 @@
 """Why two runs differ: the effect of each change between their configurations, and the rows predicted differently.
 
 Effects are measured, not modelled: hybrids of both configurations are run on the same splits as the jobs of a sweep.
+
+Findings about changes between configurations, in all formats, and their storage as a run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from io import StringIO
 
 import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.comparison import ComparedMetric
-from bakeoff.pipeline.commands.compare.fold_tests import subtract_scores
-from bakeoff.pipeline.commands.diff.changed_rows import ROW_COLUMNS, ChangedRows, compare_predictions
-from bakeoff.pipeline.commands.diff.changes import Change
-from bakeoff.pipeline.commands.diff.effects import (
+from bakeoff.pipeline.commands.compare.hypothesis_tests import subtract_scores
+from bakeoff.pipeline.commands.compare.stored_comparison import keep_report
+from bakeoff.pipeline.commands.diff.changes import ROW_COLUMNS, Change, ChangedRows, RowGroup, compare_predictions
+from bakeoff.pipeline.commands.diff.hybrids import (
     Effect,
+    HybridSweep,
     compute_effects,
     estimate_effects,
     find_interactions,
-    list_hybrids,
-)
-from bakeoff.pipeline.commands.diff.findings import Findings, MeasuredChange, describe_effect, tabulate_effects
-from bakeoff.pipeline.commands.diff.hybrids import (
-    HybridSweep,
     find_ratio,
     have_same_splits,
+    list_hybrids,
     read_fold_scores,
     separate_changes,
 )
@@ -36,12 +35,107 @@ from bakeoff.pipeline.commands.diff.sides import align_sides, choose_headline, d
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.tables.report import Report, Section
+from bakeoff.pipeline.tables.output_file import write_csv
+from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, Section, render_document, render_page
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.wording import ABSENT, NOISE, format_change, format_score, join_words
+from bakeoff.pipeline.text.wording import ABSENT, NOISE, equate_p, format_change, format_p, format_score, join_words
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import TABLES, StoredRun, read_tables
+
+MeasuredChange = tuple[Change, Effect]
+CHANGE_COLUMNS = ("key", "before", "after", "effect", "low", "high", "p_value")
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The findings about changes.
+
+    Attributes
+    ----------
+    kind : str
+        ``difference`` or ``ablation``.
+    report : Report
+    runs : sequence of StoredRun
+        The runs to which the findings refer.
+    store : Store
+    measured : sequence of (Change, Effect)
+        The changes; the effects are NaN if only the plan was requested.
+    difference : float
+        The difference of the mean headline scores.
+    changed_rows : ChangedRows or None
+    is_worse : bool
+        Whether the second configuration is significantly worse than the first.
+    is_plan : bool
+    """
+
+    kind: str
+    report: Report
+    runs: Sequence[StoredRun]
+    store: Store
+    measured: Sequence[MeasuredChange]
+    difference: float
+    changed_rows: ChangedRows | None = None
+    is_worse: bool = False
+    is_plan: bool = False
+
+    @property
+    def changes(self) -> pd.DataFrame:
+        """The changes with effect, interval and p-value, and the interactions and the rest as rows."""
+        rows = [(each.key, each.before, each.after, *asdict(effect).values()) for each, effect in self.measured]
+        return pd.DataFrame(rows, columns=CHANGE_COLUMNS)
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The test rows whose prediction changed."""
+        return pd.DataFrame(columns=ROW_COLUMNS) if self.changed_rows is None else self.changed_rows.table
+
+    @property
+    def groups(self) -> pd.DataFrame:
+        """What the rows that became worse have in common."""
+        groups = () if self.changed_rows is None else self.changed_rows.groups
+        return pd.DataFrame([asdict(group) for group in groups], columns=[each.name for each in fields(RowGroup)])
+
+    def render(self, to: str) -> str:
+        """Return the findings in a format."""
+        if to == "csv":
+            text = StringIO()
+            write_csv(self.changes, text)
+            return text.getvalue()
+        if to == "json":
+            tables = {name: getattr(self, name).to_dict("records") for name in ("changes", "rows", "groups")}
+            return render_document(self.kind, {"difference": self.difference, **tables})
+        return render_page(self.report) if to == "html" else TEXT_FORMATS[to](self.report)
+
+    def keep(self, experiment: str) -> str:
+        """Store the findings as a run of the comparisons of an experiment, and return its id."""
+        runs = {run.run_id: run.name for run in self.runs}
+        return keep_report(self.store, experiment, self.kind, self.report, runs, self.render)
+
+
+def tabulate_effects(measured: Sequence[MeasuredChange], metric: ComparedMetric) -> Table:
+    """Return the table of changes with their effects."""
+    headings: Row = ["change", Cell("before", TEXT), Cell("after", TEXT), "effect", Cell("interval", TEXT), "p (Holm)"]
+    lines = [
+        [
+            change.key,
+            change.before or ABSENT,
+            change.after or ABSENT,
+            format_change(effect.mean),
+            f"[{format_change(effect.low)}, {format_change(effect.high)}]" if effect.is_tested else ABSENT,
+            format_p(effect.p_value),
+        ]
+        for change, effect in measured
+    ]
+    footnote = "Intervals are not adjusted for the number of effects." if len(lines) > 1 else ""
+    return make_table(f"Effects on {metric.label}", headings, lines, footnote)
+
+
+def describe_effect(effect: Effect) -> str:
+    """Return an effect with its p-value, if there is one."""
+    size = format_change(effect.mean)
+    return f"{size} ({equate_p(effect.p_value)})" if effect.is_tested else size
+
 
 REST = "the rest"
 INTERACTIONS = "interactions"

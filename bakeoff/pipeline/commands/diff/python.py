@@ -9,8 +9,7 @@ from typing import Any
 
 from bakeoff.pipeline.commands.compare.request import require_choice
 from bakeoff.pipeline.commands.diff import ablation
-from bakeoff.pipeline.commands.diff.difference import explain_difference
-from bakeoff.pipeline.commands.diff.findings import Findings
+from bakeoff.pipeline.commands.diff.difference import Findings, explain_difference
 from bakeoff.pipeline.commands.diff.request import AblateRequest, DiffRequest, ReportRequest
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.config.trust import is_trust_word, read_trust

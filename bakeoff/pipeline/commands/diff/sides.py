@@ -22,8 +22,8 @@ from bakeoff.pipeline.sweep.refit import read_finished_run
 from bakeoff.pipeline.text.wording import ABSENT, join_words
 from bakeoff.pipeline.tracking.names import find_headline, find_run_id, names_run
 from bakeoff.pipeline.tracking.provenance import count_changed_lines
+from bakeoff.pipeline.tracking.run_content import read_stored_config, restore_config
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_config import read_stored_config, restore_config
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, find_runs_of_sweep, read_stored_runs
 
 SEED = "seed"

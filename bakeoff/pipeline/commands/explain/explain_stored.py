@@ -14,7 +14,7 @@ from bakeoff.pipeline.sweep.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.sweep.work import ShowWork
 from bakeoff.pipeline.tables.output_file import EXPLANATION, NO_FILE, name_file, require_output, write_whole
 from bakeoff.pipeline.text.wording import shorten_id
-from bakeoff.pipeline.tracking import loading, names
+from bakeoff.pipeline.tracking import models, names
 from bakeoff.pipeline.tracking.store import list_store_paths
 
 
@@ -51,7 +51,7 @@ def explain_stored(
     require_columns(columns, [str(name) for name in run.experiment.dataset.X.columns])
     model = None
     if names.find_version(store, request.run) is not None:
-        model = loading.load_model(request)
+        model = models.load_model(request)
         for note in model.notes:
             announce(f"explain: {note}")
     if output is None:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bakeoff.pipeline.commands.explain.effects import Importances
-from bakeoff.pipeline.commands.explain.explain_model import Explanation, LearnerParts
+from bakeoff.pipeline.commands.explain.explain_model import Explanation, Importances, LearnerParts
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table, print_table
 from bakeoff.pipeline.text.wording import count_nouns, escape, format_change, format_score, make_console

@@ -80,7 +80,7 @@ def inspect_data(request: InspectRequest) -> int:
         The file or column does not exist, or the page cannot be written.
     """
     from bakeoff.pipeline.commands.inspect.inspect_table import inspect_named
-    from bakeoff.pipeline.commands.inspect.report import print_profile
+    from bakeoff.pipeline.commands.inspect.profile import print_profile
 
     profile, path, text = inspect_named(request.write_overrides(), request.form, request.output)
     if request.form == PAGE_FORMAT:

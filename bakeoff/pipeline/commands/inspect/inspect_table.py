@@ -13,12 +13,18 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.audit.columns import find_row_order, find_suspect_columns
-from bakeoff.pipeline.commands.inspect.profile import ColumnProfile, TableProfile, count_cells, measure_association
-from bakeoff.pipeline.commands.inspect.report import render_page, write_dataset_file
+from bakeoff.pipeline.commands.inspect.profile import (
+    ColumnProfile,
+    TableProfile,
+    count_cells,
+    measure_association,
+    render_page,
+    write_dataset_file,
+)
 from bakeoff.pipeline.config import build, compose_job, targets, words
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import Column, Dataset, convert, files, kinds, loaders, numerals
+from bakeoff.pipeline.stages.dataset import Column, Dataset, convert, files, kinds, loaders
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
 from bakeoff.pipeline.stages.dataset.source import Source
@@ -103,7 +109,7 @@ def inspect_source(raw: Source, roles: Roles, rules: ColumnRules, target: str | 
         A column does not exist, or does not match its declared kind.
     """
     names = [str(name) for name in raw.frame.columns]
-    raw, rules = numerals.settle_source(raw, rules)
+    raw, rules = kinds.settle_source(raw, rules)
     frame = raw.frame.set_axis(names, axis=1).reset_index(drop=True)
     cells = {name: read_cells(frame[name], rules, raw.declared) for name in names}
     if target is None:

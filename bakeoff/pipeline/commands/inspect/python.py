@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.commands.inspect import inspect_table, report
+from bakeoff.pipeline.commands.inspect import inspect_table, profile
 from bakeoff.pipeline.commands.inspect.command import InspectRequest
 from bakeoff.pipeline.commands.inspect.profile import TableProfile
 from bakeoff.pipeline.python.call import own_process_state, show_html
@@ -56,7 +56,7 @@ class Inspection:
     @property
     def html(self) -> str:
         """The page of the inspection, with histograms and without links to the network."""
-        return report.render_page(self.profile)
+        return profile.render_page(self.profile)
 
     def __repr__(self) -> str:
         target = f"target {self.profile.target}" if self.profile.target else NO_TARGET

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bakeoff.pipeline.commands.compare.comparison import Comparison, Configuration, OverallResult
-from bakeoff.pipeline.commands.compare.fold_tests import CorrectedTTest, compute_corrected_t_test
+from bakeoff.pipeline.commands.compare.hypothesis_tests import CorrectedTTest, compute_corrected_t_test
 from bakeoff.pipeline.commands.compare.latex_tables import HEADING, count_reasons, hide_folders
 from bakeoff.pipeline.commands.compare.run_grid import GROUPS, SEED_WORD, group_by
 from bakeoff.pipeline.config.options import read_option

@@ -21,13 +21,13 @@ from bakeoff.pipeline.commands.compare.latex_tables import TableStyle, write_tab
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
 from bakeoff.pipeline.commands.compare.scores_table import read_table
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
-from bakeoff.pipeline.commands.paper import capsule, scores
-from bakeoff.pipeline.commands.paper.folder import open_folder
+from bakeoff.pipeline.commands.paper import capsule, contents
+from bakeoff.pipeline.commands.paper.capsule import open_folder
 from bakeoff.pipeline.commands.paper.request import VerifyRequest
 from bakeoff.pipeline.config.engine import SHIPPED_FILES
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
-from bakeoff.pipeline.identity.user_modules import UserModuleFinder
+from bakeoff.pipeline.identity.source_code import UserModuleFinder
 from bakeoff.pipeline.sweep.differences import find_changes
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, Job, JobOutcome
 from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep
@@ -73,7 +73,7 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
         tables_of_study = files[capsule.TABLES].decode()
         data = _read_table(files, capsule.DATA)
         digests = {*zip(data["dataset"], data["digest"], strict=True)}
-        stored = scores.settle_types(_read_table(files, capsule.SCORES))
+        stored = contents.settle_types(_read_table(files, capsule.SCORES))
         study = read_study(files[capsule.STUDY].decode())
         if {*stored["job"]} != {*range(len(study["jobs"]))}:
             raise ValueError(f"{capsule.SCORES} has other jobs than {capsule.STUDY}")
@@ -191,7 +191,7 @@ def _compare_jobs(
     runs = dict(zip(done, read_stored_runs(store, list(done.values())), strict=True))
     own = stored[stored["job"].isin(names)]
     reasons: dict[int, str] = dict(own.loc[own["reason"] != "", ["job", "reason"]].itertuples(index=False))
-    compared = scores.compare_scores(own[own["reason"] == ""], scores.read_scores(store, runs))
+    compared = contents.compare_scores(own[own["reason"] == ""], contents.read_scores(store, runs))
     changed = [each for each in ended if (each.number in done) == (each.number in reasons)]
     differing = compared[~compared["job"].isin([each.number for each in changed])]
     sentences = [
@@ -201,7 +201,7 @@ def _compare_jobs(
     ]
     n_failed = len(ended) - len({*done, *(each.number for each in changed)})
     sentences += [f"{count_nouns(n_failed, 'job')} without scores, as in the study"] * (n_failed > 0)
-    return compared, [*scores.list_differences(differing, names), *sentences]
+    return compared, [*contents.list_differences(differing, names), *sentences]
 
 
 def _compare_tables(tables: str, repeated: SelectionRequest, style: TableStyle) -> tuple[str, list[str]]:
@@ -242,7 +242,7 @@ def _judge(compared: pd.DataFrame, ended: Sequence[JobOutcome], tables: str, n_j
     n_earlier = len(by_kind[SKIPPED] - by_kind[FINISHED])  # a job may be equal to another one
     n_now = sum(each.kind not in (SKIPPED, REFUSED) for each in ended)
     ran = f"{count_nouns(n_now, 'job')} ran now" + f" and {n_earlier} in an earlier call of yours" * (n_earlier > 0)
-    verdict = f"{n - len(unequal):,} of {n:,} jobs, {scores.count_scores(compared)}; the tables are {tables}; {ran}"
+    verdict = f"{n - len(unequal):,} of {n:,} jobs, {contents.count_scores(compared)}; the tables are {tables}; {ran}"
     if wrong - refused or tables == CHANGED:
         return DIFFERENT, [*proof, verdict]
     return NOT_CHECKED if wrong or tables == NOT_WRITTEN else VERIFIED, [*proof, verdict]

@@ -23,9 +23,9 @@ from bakeoff.pipeline.sweep.differences import (
     measure_repeat,
     write_scores,
 )
-from bakeoff.pipeline.sweep.job import JobResult, execute_job, prepare_job
+from bakeoff.pipeline.sweep.job_runner import JobResult, execute_job, prepare_job
 from bakeoff.pipeline.sweep.refit import read_finished_run, repeat_tuning
-from bakeoff.pipeline.tracking import NoTracker, loading, names, provenance, stored_config, stored_runs
+from bakeoff.pipeline.tracking import NoTracker, models, names, provenance, run_content, stored_runs
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
@@ -82,7 +82,7 @@ def replay_run(
         The run cannot be repeated.
     """
     run = read_finished_run(store, run_id)
-    restored = stored_config.restore_config(store, run_id, request.trust, request.dataset__path, folder)
+    restored = run_content.restore_config(store, run_id, request.trust, request.dataset__path, folder)
     spec = settle.settle_config({**restored, "tracking": NO_TRACKING, "figures": []})
     dataset = resources.get_dataset(spec)
     if dataset.digest() != run.tags.get("dataset_digest"):  # other data have other scores
@@ -138,7 +138,7 @@ def _compare_run(
     if not run.model_id:
         return comparisons, [*notes, "the run has stored no model"]
     try:
-        model = loading.open_model(store, loading.FoundModel(run.run_id, run.model_id), trust)
+        model = models.open_model(store, models.FoundModel(run.run_id, run.model_id), trust)
     except UserError as error:
         return comparisons, [*notes, str(error)]
     return [*comparisons, compare_models(model.estimator, result.model.predictor, experiment.dataset)], notes

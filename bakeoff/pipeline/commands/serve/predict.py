@@ -9,13 +9,12 @@ import pandas as pd
 from bakeoff.pipeline.commands.serve.answer import answer_rows
 from bakeoff.pipeline.config.requests import RowsRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.model.further_rows import hiding_groups, read_rows
-from bakeoff.pipeline.model.pyfunc import Model, list_outputs
+from bakeoff.pipeline.model.pyfunc import Model, hiding_groups, list_outputs, read_rows
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files, require_file
 from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
 from bakeoff.pipeline.stages.dataset.table import DROPPED, IDENTIFIER, LEFT_OUT
 from bakeoff.pipeline.tables.output_file import PREDICTIONS, describe_escapes, require_output, write_table
-from bakeoff.pipeline.tracking.loading import load_model
+from bakeoff.pipeline.tracking.models import load_model
 from bakeoff.pipeline.tracking.store import list_store_paths
 
 

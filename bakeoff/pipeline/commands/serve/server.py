@@ -18,18 +18,19 @@ from bakeoff.pipeline.commands.serve.answer import (
     TOO_LARGE,
     UNPROCESSABLE,
     UNSUPPORTED_TYPE,
+    Bodies,
     RequestError,
     answer_rows,
     format_answer,
     format_notes,
+    make_connection_class,
     read_request,
 )
-from bakeoff.pipeline.commands.serve.limits import Bodies, make_connection_class
 from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.pyfunc import Model
 from bakeoff.pipeline.tables.output_file import format_json
-from bakeoff.pipeline.tracking.loading import load_model
+from bakeoff.pipeline.tracking.models import load_model
 
 if TYPE_CHECKING:
     import uvicorn

@@ -25,13 +25,12 @@ from urllib.parse import urlsplit
 from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import StoreError, UserError, first_line
 from bakeoff.pipeline.text.secrets import strip_secrets
-from bakeoff.pipeline.tracking.history import IS_FINISHED
 from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS, list_store_errors, read_rows
 from bakeoff.pipeline.tracking.names import KIND_TAGS, find_headline, is_greater_better
 from bakeoff.pipeline.tracking.sqlite_file import find_artifacts
 from bakeoff.pipeline.tracking.store import Store, open_store, search_runs, store_uri, write_condition
-from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep
+from bakeoff.pipeline.tracking.stored_runs import IS_FINISHED, find_runs_of_sweep
 
 HOST = "127.0.0.1"
 LEADERBOARD = "bakeoff-leaderboard"

@@ -16,7 +16,6 @@ from pathlib import Path
 from bakeoff.pipeline.config.requests import ExperimentRequest, StoreRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import shorten_id, show_in_line
-from bakeoff.pipeline.tracking.deletion import REMOVED_PREFIX, delete_folder, find_own_folder
 from bakeoff.pipeline.tracking.heartbeat import has_lost_process
 from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.mlflow_tables import (
@@ -34,7 +33,15 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
 )
 from bakeoff.pipeline.tracking.names import find_run_id, list_versions
 from bakeoff.pipeline.tracking.sqlite_file import find_file
-from bakeoff.pipeline.tracking.store import Store, find_fault, open_store, tidy_name
+from bakeoff.pipeline.tracking.store import (
+    REMOVED_PREFIX,
+    Store,
+    delete_folder,
+    find_fault,
+    find_own_folder,
+    open_store,
+    tidy_name,
+)
 from bakeoff.pipeline.tracking.stored_runs import find_sweep_runs, search_stored_runs
 
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.pipeline.stages.dataset.table import Column, Dataset
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.stages.dataset.catalogue import load_bundled, make_points
     from bakeoff.pipeline.stages.dataset.loaders import (
+        load_bundled,
         load_frame,
         load_lecture_table,
         load_openml,
         load_query,
+        make_points,
         read_table,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import arff_file, content, database, text_file, typed_table
+from bakeoff.pipeline.stages.dataset import content, database, text_file, typed_table
 from bakeoff.pipeline.stages.dataset.keys import SIGN_KEYS, FileLayout
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.text.wording import expand_home, name_first
@@ -42,7 +42,7 @@ FORMATS: Mapping[str, Format] = {
         Format("a text", text_file.read_text, text_file.TEXT_KEYS, text_file.TEXT_EXTENSIONS),
         Format("Parquet", typed_table.read_parquet, (), (".parquet", ".pq")),
         Format("Arrow", typed_table.read_arrow, (), (".arrow", ".feather")),
-        Format("ARFF", arff_file.read_arff, ("encoding",), (".arff",)),
+        Format("ARFF", text_file.read_arff, ("encoding",), (".arff",)),
         Format("JSON", typed_table.read_json, ("encoding",), (".jsonl", ".ndjson", ".json")),
         Format("an Excel workbook", typed_table.read_excel, typed_table.SHEET_KEYS, (".xlsx", ".xlsm")),
     )

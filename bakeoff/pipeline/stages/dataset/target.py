@@ -11,12 +11,7 @@ from pandas.api.types import is_integer_dtype, is_numeric_dtype
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.cells import Cells
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
-from bakeoff.pipeline.stages.dataset.kinds import (
-    MAX_INTEGER_CLASSES,
-    MAX_SHOWN_CELLS,
-    find_date_format,
-    list_cells,
-)
+from bakeoff.pipeline.stages.dataset.kinds import MAX_INTEGER_CLASSES, MAX_SHOWN_CELLS, find_date_format, list_cells
 from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER
 from bakeoff.pipeline.stages.dataset.spelling import format_list_key, parse_dates
 from bakeoff.pipeline.text.wording import count_nouns

@@ -11,20 +11,18 @@ from bakeoff.pipeline.stages.preprocessing.auto import (
     warn_of_small_branches,
 )
 from bakeoff.pipeline.stages.preprocessing.discretize import AsIntervals, EntropyDiscretizer
-from bakeoff.pipeline.stages.preprocessing.join_steps import (
-    choose_preprocessing,
-    is_open,
-    list_kinds,
-    make_preprocessing,
-    require_named_columns,
-)
 from bakeoff.pipeline.stages.preprocessing.transformers import (
     AsNominal,
     DateParts,
     EncodeText,
     GroupRareValues,
     OrderCodes,
+    choose_preprocessing,
+    is_open,
+    list_kinds,
+    make_preprocessing,
     make_selection,
+    require_named_columns,
 )
 
 __all__ = [

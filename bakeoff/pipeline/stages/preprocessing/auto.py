@@ -18,24 +18,22 @@ from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder,
 from sklearn.utils import get_tags
 
 from bakeoff.pipeline.stages.preprocessing.discretize import AsIntervals
-from bakeoff.pipeline.stages.preprocessing.join_steps import (
+from bakeoff.pipeline.stages.preprocessing.transformers import (
     DATE,
     KIND_OF_KEY,
     NOMINAL,
     NUMERIC,
     ORDERED,
     TEXT,
-    ChosenPreprocessing,
-    find_kind,
-    list_kinds,
-    make_preprocessing,
-)
-from bakeoff.pipeline.stages.preprocessing.transformers import (
     AsNominal,
+    ChosenPreprocessing,
     DateParts,
     EncodeText,
     GroupRareValues,
     OrderCodes,
+    find_kind,
+    list_kinds,
+    make_preprocessing,
 )
 
 HISTOGRAM_MODULE = "sklearn.ensemble._hist_gradient_boosting"

@@ -10,11 +10,19 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.scoring.entries import KEY, FindFunction, make_own_metric, name_entry
 from bakeoff.pipeline.stages.scoring.metrics import ANY_NUMBER, Metric, get_task_metrics, is_available
 from bakeoff.pipeline.stages.scoring.names import COST, DEFAULTS
 from bakeoff.pipeline.stages.scoring.predictions import Predictions
-from bakeoff.pipeline.stages.scoring.scorers import Target, find_metric, list_scorer_names, try_metric
+from bakeoff.pipeline.stages.scoring.scorers import (
+    KEY,
+    FindFunction,
+    Target,
+    find_metric,
+    list_scorer_names,
+    make_own_metric,
+    name_entry,
+    try_metric,
+)
 
 TrainMetrics = Literal["headline", "all"]
 TRAIN_METRICS_KEY = "train_metrics"

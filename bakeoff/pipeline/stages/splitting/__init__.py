@@ -3,9 +3,7 @@
 scikit-learn's splitters choose the test rows; `Splitter` sets a validation part aside from the other rows.
 """
 
-from bakeoff.pipeline.stages.splitting.chronological import TimeHoldout, TimeSeries
-from bakeoff.pipeline.stages.splitting.splits import Split, SplitInput, Splits
-from bakeoff.pipeline.stages.splitting.splitter import DEFAULT_MAX_FOLDS, Splitter
+from bakeoff.pipeline.stages.splitting.splitter import DEFAULT_MAX_FOLDS, Split, SplitInput, Splits, Splitter
 from bakeoff.pipeline.stages.splitting.splitters import (
     Bootstrap,
     FixedFolds,
@@ -15,6 +13,8 @@ from bakeoff.pipeline.stages.splitting.splitters import (
     KFold,
     LeaveOneGroupOut,
     LeaveOneOut,
+    TimeHoldout,
+    TimeSeries,
 )
 
 __all__ = [

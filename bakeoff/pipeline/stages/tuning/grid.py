@@ -22,15 +22,18 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import InvalidPredictions, UserError, did_you_mean, require_folds
 from bakeoff.pipeline.stages.tuning.candidates import (
+    BEST,
+    RULES,
     Grid,
     TuningData,
     draw_positions,
+    find_simplest,
     fit_candidates,
     list_allowed_grids,
     preprocess_tables,
+    require_order,
 )
 from bakeoff.pipeline.stages.tuning.race import choose_level, find_worse
-from bakeoff.pipeline.stages.tuning.simplest import BEST, RULES, find_simplest, require_order
 
 INNER_FOLDS = "inner_folds"
 """The column of a race with the number of inner folds on which a candidate was fitted."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity.user_modules import UserModuleFinder
+from bakeoff.pipeline.identity.source_code import UserModuleFinder
 from bakeoff.pipeline.sweep.compose import SweepOptions
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome

@@ -20,7 +20,7 @@ class OptunaSweeper:
     Parameters
     ----------
     **settings
-        The fields of `bakeoff.pipeline.sweep.study.study_key.StudySettings`.
+        The fields of `bakeoff.pipeline.sweep.study.storage.StudySettings`.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -29,7 +29,7 @@ class OptunaSweeper:
     def run(self, request: SweepRequest, context: HydraContext, master: DictConfig) -> SweepReport:
         """Run the study of a request, whose words are those of the jobs."""
         require_package("optuna", "hydra/sweeper=optuna")
-        from bakeoff.pipeline.sweep.study.study_key import StudySettings
+        from bakeoff.pipeline.sweep.study.storage import StudySettings
         from bakeoff.pipeline.sweep.study.sweeper import run_study
 
         return run_study(StudySettings(**self._settings), request, context, master)

@@ -17,11 +17,10 @@ from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepEngine, SweepReport
 from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.sweep.study.space import SearchSpace, parse_space
-from bakeoff.pipeline.sweep.study.storage import open_study
-from bakeoff.pipeline.sweep.study.study_key import Objective, StudyKey, StudySettings, make_study_key
+from bakeoff.pipeline.sweep.study.storage import Objective, StudyKey, StudySettings, make_study_key, open_study
 from bakeoff.pipeline.sweep.study.trials import JOB, RUN, TrialSearch
 from bakeoff.pipeline.text.wording import format_score
-from bakeoff.pipeline.tracking import history, run
+from bakeoff.pipeline.tracking import run, stored_runs
 
 
 def run_study(settings: StudySettings, request: SweepRequest, context: HydraContext, master: DictConfig) -> SweepReport:
@@ -105,7 +104,7 @@ def _run_trials(
         tracker = run.get_tracker(runner.resources, key.spec)
         tracker.open_store()
         if tracker.store is not None:
-            history.end_orphans(tracker.store)
+            stored_runs.end_orphans(tracker.store)
         display.show(f"study {key.name}: {key.aims}; {search.count_finished()} of {search.n_jobs} trials are finished")
         display.n_ended = search.count_finished()
         try:

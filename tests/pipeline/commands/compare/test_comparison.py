@@ -17,7 +17,7 @@ from bakeoff.pipeline.commands.compare import selection as select
 from bakeoff.pipeline.commands.compare.analysis import compare_costs, find_holm_levels
 from bakeoff.pipeline.commands.compare.compare_runs import compare_runs
 from bakeoff.pipeline.commands.compare.comparison import Comparison
-from bakeoff.pipeline.commands.compare.fold_tests import compute_corrected_t_test, subtract_scores
+from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test, subtract_scores
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.verdict import find_worse
 from bakeoff.pipeline.errors import UserError

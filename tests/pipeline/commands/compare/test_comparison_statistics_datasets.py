@@ -12,7 +12,7 @@ from published_scores import DEMSAR_AUC, GARCIA_HERRERA_ACCURACY
 from scipy import stats
 
 from bakeoff.pipeline.commands.compare.analysis import find_pareto_front
-from bakeoff.pipeline.commands.compare.rank_tests import (
+from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     compute_critical_difference,
     compute_friedman_test,
     compute_nemenyi_p,

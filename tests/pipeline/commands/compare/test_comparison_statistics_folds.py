@@ -10,7 +10,7 @@ from extras import load_oracle
 from published_scores import SONAR_J48, SONAR_NAIVE_BAYES
 from scipy import stats
 
-from bakeoff.pipeline.commands.compare.fold_tests import (
+from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     compute_corrected_t_test,
     compute_posterior,
     compute_power,
@@ -20,8 +20,7 @@ from bakeoff.pipeline.commands.compare.fold_tests import (
     mark_difference,
     subtract_scores,
 )
-from bakeoff.pipeline.stages.tuning.looks import correct_for_looks
-from bakeoff.pipeline.stages.tuning.race import find_worse
+from bakeoff.pipeline.stages.tuning.race import correct_for_looks, find_worse
 
 BASE = np.array([0.80, 0.75, 0.81, 0.77, 0.79, 0.80, 0.74, 0.78, 0.80, 0.76])
 OTHER = np.array([0.82, 0.80, 0.80, 0.81, 0.82, 0.80, 0.80, 0.79, 0.82, 0.79])

@@ -15,8 +15,8 @@ from command import Bakeoff, command_in, enter
 
 from bakeoff.pipeline.commands.compare.comparison import Cell
 from bakeoff.pipeline.commands.compare.seal import REPEATS, Seal, _compare_candidates
-from bakeoff.pipeline.tracking.history import read_starts
 from bakeoff.pipeline.tracking.store import open_store
+from bakeoff.pipeline.tracking.stored_runs import read_starts
 
 JOBS = ("learner=knn,majority", "dataset=iris", "evaluation=kfold", "tracking.models=false")
 QUESTION = ("metrics=accuracy", "base=majority", "alpha=0.01")
@@ -188,6 +188,6 @@ def test_a_server_tells_the_starts_that_the_database_tells(sealed: Bakeoff, monk
     (file,) = (sealed.folder / "outputs").rglob("seal.json")
     hashes = list(json.loads(file.read_text())["candidates"])
     starts = read_starts(store, hashes)
-    monkeypatch.setattr("bakeoff.pipeline.tracking.history.has_database", lambda client: False)
+    monkeypatch.setattr("bakeoff.pipeline.tracking.stored_runs.has_database", lambda client: False)
     assert sorted(read_starts(store, hashes)) == sorted(starts)
     assert len(starts) == 2

@@ -10,11 +10,11 @@ from written_runs import write_run
 
 from bakeoff.pipeline.commands.compare import selection as select
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tracking.history import find_runs_of_jobs
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import (
     RecordedJob,
     SweepRecord,
+    find_runs_of_jobs,
     read_latest_sweep,
     read_series,
     read_sweep_record,

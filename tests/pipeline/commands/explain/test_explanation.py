@@ -21,15 +21,15 @@ from sklearn.tree import DecisionTreeClassifier
 from wayward import WaywardClassifier, WaywardRegressor
 
 from bakeoff import learners
-from bakeoff.pipeline.commands.explain.effects import (
+from bakeoff.pipeline.commands.explain.explain_model import (
     PREDICTION,
     Importances,
     choose_points,
     compute_dependence,
+    describe_learner,
     find_outputs,
     measure_importances,
 )
-from bakeoff.pipeline.commands.explain.explain_model import describe_learner
 from bakeoff.pipeline.errors import InvalidPredictions
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_model, score_headline
 from bakeoff.pipeline.model.permutation import MAX_SCORED_ROWS, ScoredPart, list_scored_parts

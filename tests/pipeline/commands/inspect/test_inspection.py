@@ -20,8 +20,8 @@ from bakeoff.pipeline.commands.inspect.profile import (
     TableProfile,
     count_cells,
     measure_association,
+    render_page,
 )
-from bakeoff.pipeline.commands.inspect.report import render_page
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.stages.dataset import Column

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.pipeline.commands.paper.folder import ORIGIN, open_folder
+from bakeoff.pipeline.commands.paper.capsule import ORIGIN, open_folder
 from bakeoff.pipeline.errors import UserError
 
 FILES = {"README.md": b"read", "data/my.csv": b"x,y", "code/mine.py": b"pass"}
