@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     )
 
 MODULES: Mapping[str, str] = {
-    "load_bundled": "catalogue",
+    "load_bundled": "loaders",
     "load_frame": "loaders",
     "load_lecture_table": "loaders",
     "load_openml": "loaders",
     "load_query": "loaders",
-    "make_points": "catalogue",
+    "make_points": "loaders",
     "read_table": "loaders",
 }
 """Name -> the module that defines it; modules are imported on demand because most runs need few."""
