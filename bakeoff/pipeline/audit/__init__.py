@@ -1,7 +1,6 @@
 """The audit, which checks that scores come from rows on which nothing was fitted or chosen.
 
-Its checks lead to a refusal before the first fit, a warning, or an internal error. `parts` examines the splits and
-duplicate rows, and `columns` examines columns that reveal the target.
+Its checks lead to a refusal before the first fit, a warning, or an internal error. `columns` has the findings.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Columns that reveal the target, number the rows or duplicate others, and identifiers of groups.
+"""The findings of the audit: rows and groups in several parts of a split, and suspicious columns.
 
-A column reveals the target by its values or by its missing cells. These are indications rather than proof, because a
-good measurement may separate classes without error. Small tables, in which a column may do so by chance, are not
-examined, and large tables are sampled.
-
-Rows and groups that are in more than one part of a split.
+A column is suspicious if it reveals the target, numbers the rows, duplicates others, or identifies groups. It reveals
+the target by its values or by its missing cells. These are indications rather than proof, because a good measurement
+may separate classes without error. Small tables, in which a column may do so by chance, are not examined, and large
+tables are sampled.
 """
 
 from __future__ import annotations

@@ -104,27 +104,27 @@ def make_tuning_data(experiment: Experiment, split: Split, number: int = -1) -> 
     dataset = experiment.dataset
     # Validation rows are used for one choice only: for tuning if pruning does not need them.
     rows = np.concatenate([split.train, split.validation]) if experiment.tuning.needs_rows else split.train
-    has_own_splits = experiment.tuning.folds > 0 and experiment.rows_belong_together
     return TuningData(
         X=dataset.X.iloc[rows],
         y=dataset.y[rows],
-        n_train=len(split.train),
+        inner_splits=make_tuning_splits(experiment, split),
         score=partial(score_headline, experiment),
         greater_is_better=experiment.headline_metric.greater_is_better,
-        is_classification=dataset.is_classification,
         seed=derive_seed(experiment.seed, "tuning"),
         weights=select_weights(experiment, rows),
         prepare=partial(prepare_rows, experiment),
-        inner_splits=make_tuning_splits(experiment, split) if has_own_splits else None,
         number=number,
         count_fit=experiment.count_fit,
     )
 
 
 def make_tuning_splits(experiment: Experiment, split: Split) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the inner folds of tuning as positions among the training rows; related rows stay together."""
+    """Return the inner folds of tuning as positions of rows; without inner folds, the validation part is one."""
     seed = derive_seed(experiment.seed, "tuning")
     folds = experiment.tuning.folds
+    if folds == 0:
+        train = np.arange(len(split.train))
+        return [(train, len(train) + np.arange(len(split.validation)))]
     return experiment.splitter.make_inner_folds(experiment.split_input, split.train, folds, seed)
 
 

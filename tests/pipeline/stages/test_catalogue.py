@@ -12,7 +12,6 @@ from written_tables import titanic
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset, load_frame, load_openml
-from bakeoff.pipeline.stages.dataset.loaders import OpenmlQuery, read_openml
 
 EMOTIONS = 40589
 
@@ -55,11 +54,11 @@ def test_one_of_several_targets_is_chosen_and_the_others_are_left_out(
 def test_a_sparse_dataset_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     serve_openml(monkeypatch, 292)
     with pytest.raises(UserError, match="the dataset 'Australian' of OpenML is sparse, which is not supported"):
-        read_openml(OpenmlQuery(id=292, data_home=str(tmp_path)))
+        load_openml(id=292, data_home=str(tmp_path))
 
 
 def test_a_wrong_id_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match=r"dataset.id='glass2' must be a whole number"):
+    with pytest.raises(UserError, match=r"dataset.id='glass2' cannot be read from OpenML: .* must be an int"):
         load(tmp_path, monkeypatch, 40675, id="glass2")
 
 

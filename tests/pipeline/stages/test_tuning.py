@@ -36,7 +36,7 @@ from bakeoff.pipeline.experiment import fit_model
 from bakeoff.pipeline.experiment.builder import PartCache, leave_out_candidates
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
-from bakeoff.pipeline.stages.splitting import KFold
+from bakeoff.pipeline.stages.splitting import KFold, SplitInput
 from bakeoff.pipeline.stages.tuning import (
     GridTuning,
     NoTuning,
@@ -45,17 +45,24 @@ from bakeoff.pipeline.stages.tuning import (
     list_candidate_learners,
 )
 from bakeoff.pipeline.stages.tuning.candidates import find_simplest
+from bakeoff.pipeline.stages.tuning.grid import CandidateResults
 from bakeoff.pipeline.stages.tuning.race import correct_for_looks, find_worse
 from bakeoff.pipeline.sweep.job_runner import prepare_job
 
 SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
 
 
-def tuning_data(X: Any, y: Any, n_train: int, *, score: Callable[..., float] | None = None) -> TuningData:
+def tuning_data(X: Any, y: Any, n_train: int, folds: int = 0, score: Callable[..., float] | None = None) -> TuningData:
+    """Return rows with inner folds, or with those behind the training rows as validation part."""
+
     def accuracy(model: Any, rows: Any, truth: Any, weights: Any) -> float:
         return float(accuracy_score(truth, model.predict(rows)))
 
-    return TuningData(pd.DataFrame(X), np.asarray(y), n_train, score or accuracy, True, True, seed=7)
+    train = np.arange(n_train)
+    inner = [(train, np.arange(n_train, len(y)))]
+    if folds:
+        inner = KFold(folds=folds).make_inner_folds(SplitInput(np.asarray(y), True), train, folds, seed=7)
+    return TuningData(pd.DataFrame(X), np.asarray(y), inner, score or accuracy, True, seed=7)
 
 
 def candidates(space: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -135,7 +142,7 @@ class Walker(Recorder):
 def test_a_path_finds_what_refitting_each_candidate_finds(folds: int) -> None:
     digits = load_bundled("digits")
     rows = np.random.default_rng(0).permutation(1797)[:400]
-    data = tuning_data(digits.X.iloc[rows], digits.y[rows], 300)
+    data = tuning_data(digits.X.iloc[rows], digits.y[rows], 300, folds)
     space: dict[str, list[Any]] = {
         "n_neighbors": [4, 2, 4, 9],
         "ties": ["first", "all"],
@@ -164,16 +171,6 @@ def test_a_path_never_sees_rows_that_test(folds: int) -> None:
         assert not deed.startswith(("path", "fit")) or set(rows) <= set(split.train)
 
 
-# Rows
-
-
-def test_a_class_too_rare_for_every_inner_fold_does_not_stop_tuning() -> None:
-    y = np.array([0] * 10 + [1, 1])
-    model = Pipeline([("learner", DecisionTreeClassifier())])
-    best, _ = GridTuning({"max_depth": [2]}, folds=5).tune(model, tuning_data(np.arange(12.0).reshape(-1, 1), y, 12))
-    assert best[-1].max_depth == 2
-
-
 # The same budget for every learner
 
 
@@ -185,7 +182,7 @@ def default_tuning(space: Any, **keys: Any) -> GridTuning:
 @pytest.mark.parametrize("learner", [KNeighborsClassifier(), KNeighbors()], ids=["each alone", "along a path"])
 def test_drawn_candidates_have_the_scores_that_they_have_in_the_whole_grid(learner: Any) -> None:
     wine = load_bundled("wine")
-    data = tuning_data(wine.X, wine.y, 120)
+    data = tuning_data(wine.X, wine.y, 120, folds=3)
     model = Pipeline([("learner", learner)])
     _, whole = GridTuning(SPACE, folds=3).tune(model, data)
     best, drawn = default_tuning(SPACE, n=4).tune(model, data)
@@ -203,7 +200,7 @@ def test_with_a_budget_candidates_are_tried_in_an_order_that_depends_on_space_an
     tried: dict[tuple[int, int], set[int]] = {}
     for name in ("wine", "iris"):
         table = load_bundled(name)
-        data = tuning_data(table.X, table.y, 120)
+        data = tuning_data(table.X, table.y, 120, folds=3)
         _, whole = GridTuning(SPACE, folds=3).tune(model, data)
         assert whole is not None
         for seed, n in product(range(4), (1, 2, 7, 10)):
@@ -347,7 +344,7 @@ def race(noise: float, tuning: GridTuning = RACE) -> tuple[Any, pd.DataFrame, in
         return float(0.9 - GAPS[model.max_depth] + noise * rng.normal())
 
     X, y = np.arange(200.0).reshape(-1, 1), np.arange(200) % 2
-    best, table = tuning.tune(Pipeline([("learner", DecisionTreeClassifier())]), tuning_data(X, y, 200, score=score))
+    best, table = tuning.tune(Pipeline([("learner", DecisionTreeClassifier())]), tuning_data(X, y, 200, 10, score))
     assert table is not None
     assert tuning.count_fits(table) == 1 + len(fits)
     assert [fits.count(depth) for depth in table["max_depth"]] == table["inner_folds"].tolist()
@@ -367,7 +364,7 @@ def test_a_race_drops_what_is_clearly_worse_and_counts_the_fits_that_it_made() -
 
 def test_a_race_of_equal_candidates_is_a_grid_whose_folds_have_another_order() -> None:
     rows = load_bundled("iris")
-    data = tuning_data(rows.X, rows.y, len(rows.y))
+    data = tuning_data(rows.X, rows.y, len(rows.y), folds=10)
     model = Pipeline([("learner", KNeighborsClassifier())])
     space: dict[str, list[Any]] = {"n_neighbors": [5, 7, 9]}
     raced, table = GridTuning(space, folds=10, race=1e-9).tune(model, data)
@@ -388,25 +385,30 @@ def test_a_race_ends_when_one_candidate_is_left_and_a_dropped_one_never_wins() -
     assert worse.tolist() == [False, True]
 
 
+class DrawnScores(CandidateResults):
+    """Results whose scores were drawn: shape (number of candidates, inner folds)."""
+
+    def __init__(self, tuning: GridTuning, data: TuningData, drawn: np.ndarray) -> None:
+        super().__init__(tuning, Pipeline([("learner", None)]), data)
+        self.drawn = drawn
+
+    def _score_fold(self, number: int) -> Iterator[None]:
+        self.scores[:, number] = self.drawn[:, number]
+        yield
+
+
 def drop_equal_candidates(n_candidates: int, n_races: int) -> np.ndarray:
     """Return whether each of equally good candidates was dropped, in each race: shape (n_races, n_candidates)."""
     tuning = GridTuning({"k": [*range(n_candidates)]}, folds=10, race=0.05)
-    splits = [(np.arange(90), np.arange(10))] * 10
+    data = tuning_data(np.zeros((100, 1)), np.arange(100) % 2, 100, folds=10)
     rng = np.random.default_rng(n_candidates)
     is_dropped = np.ones((n_races, n_candidates), dtype=bool)
     for number in range(n_races):
         # The folds are correlated as the corrected t-test assumes.
         drawn = np.sqrt(1 / 9) * rng.standard_normal((n_candidates, 1)) + rng.standard_normal((n_candidates, 10))
-        rows = {candidate: candidate for candidate in range(n_candidates)}
-        scores = np.full_like(drawn, np.nan)
-
-        def score_fold(fold: int, rows: dict[int, int] = rows, scores: Any = scores, drawn: Any = drawn) -> Any:
-            scores[:, fold] = drawn[:, fold]
-            yield from rows
-
-        data = tuning_data(np.zeros((100, 1)), np.zeros(100), 100)
-        list(tuning._race(score_fold, splits, rows, scores, data, 0.05))
-        is_dropped[number, [*rows]] = False
+        results = DrawnScores(tuning, data, drawn)
+        results.collect()
+        is_dropped[number, [*results.rows]] = False
     return is_dropped
 
 
@@ -427,7 +429,7 @@ def test_a_candidate_that_was_dropped_before_harder_folds_is_not_chosen_for_its_
 
     X, y = np.arange(200.0).reshape(-1, 1), np.arange(200) % 2
     model = Pipeline([("learner", DecisionTreeClassifier())])
-    best, table = RACE.tune(model, tuning_data(X, y, 200, score=score))
+    best, table = RACE.tune(model, tuning_data(X, y, 200, 10, score))
     assert table is not None
     assert table["inner_folds"].iloc[int(table["validation_score"].argmax())] == 3
     assert best[-1].max_depth in (3, 4)
@@ -449,7 +451,7 @@ def test_a_p_value_smaller_than_all_simulated_ones_has_the_bound_of_bonferroni()
 def test_of_candidates_with_equal_scores_on_all_folds_the_simplest_is_chosen() -> None:
     tuning = GridTuning({"max_depth": [4, 1]}, folds=2, select="one_standard_error", simpler={"max_depth": "smaller"})
     X, y = np.arange(20.0).reshape(-1, 1), np.arange(20) % 2
-    data = tuning_data(X, y, 20, score=lambda *given: 0.9)
+    data = tuning_data(X, y, 20, folds=2, score=lambda *given: 0.9)
     best, _ = tuning.tune(Pipeline([("learner", DecisionTreeClassifier())]), data)
     assert best[-1].max_depth == 1
 
@@ -489,7 +491,7 @@ def test_the_simplest_within_a_standard_error_is_that_of_a_plain_loop(race: floa
     simpler = {"n_neighbors": "smaller"}
     tuning = GridTuning(space, folds=5, select="one_standard_error", simpler=simpler, race=race)
     model = Pipeline([("scaler", StandardScaler()), ("learner", KNeighborsClassifier())])
-    best, _ = tuning.tune(model, tuning_data(wine.X, wine.y, len(wine.y)))
+    best, _ = tuning.tune(model, tuning_data(wine.X, wine.y, len(wine.y), folds=5))
     splits = list(StratifiedKFold(5, shuffle=True, random_state=7).split(wine.X, wine.y))
     variants = [clone(model).set_params(learner__n_neighbors=k) for k in space["n_neighbors"]]
     scores = np.array([

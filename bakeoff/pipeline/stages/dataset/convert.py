@@ -7,8 +7,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.stages.dataset import keys, kinds, spelling
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
+from bakeoff.pipeline.stages.dataset.keys import KIND_OF_KEY, ColumnRules
+from bakeoff.pipeline.stages.dataset.kinds import (
+    MIN_JUDGED_CELLS,
+    Kind,
+    find_date_format,
+    find_kind,
+    find_suspicions,
+    find_useless_kind,
+    fit_kind,
+)
+from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, find_date_formats, parse_dates
 from bakeoff.pipeline.stages.dataset.table import (
     CONSTANT,
     DATE,
@@ -51,7 +61,7 @@ class ConvertedTable:
 
 
 def convert_columns(
-    frame: pd.DataFrame, rules: keys.ColumnRules, declared: Mapping[str, tuple[str, ...]] | None = None
+    frame: pd.DataFrame, rules: ColumnRules, declared: Mapping[str, tuple[str, ...]] | None = None
 ) -> ConvertedTable:
     """Decide the kind of each column, leave out identifiers, dates and free text, and convert the others.
 
@@ -79,7 +89,7 @@ def convert_columns(
     return ConvertedTable(pd.DataFrame(features, index=pd.RangeIndex(len(frame))), tuple(columns))
 
 
-def judge_column(cells: Cells, rules: keys.ColumnRules) -> Column:
+def judge_column(cells: Cells, rules: ColumnRules) -> Column:
     """Return the inferred kind of a column and the reason; raise UserError if its declared kind does not fit.
 
     Parameters
@@ -90,17 +100,17 @@ def judge_column(cells: Cells, rules: keys.ColumnRules) -> Column:
     name = cells.name
     kind = rules.declared_kinds.get(name)
     if kind is not None:
-        key = next(key for key, each in keys.KIND_OF_KEY.items() if each == kind)
+        key = next(key for key, each in KIND_OF_KEY.items() if each == kind)
         declared = Column(name, kind, f"{DECLARED}{key}", values=rules.get_ordered_values(name))
-        fitted = kinds.fit_kind(cells, declared, f"dataset.{key} names {name!r}", rules.get_date_format(name))
+        fitted = fit_kind(cells, declared, f"dataset.{key} names {name!r}", rules.get_date_format(name))
         return describe_cells(cells, fitted)
-    found = kinds.find_kind(cells)
-    useless = kinds.find_useless_kind(cells, found.name)
+    found = find_kind(cells)
+    useless = find_useless_kind(cells, found.name)
     column = _choose_role(cells, found, useless, is_kept=name in rules.keep)
     return describe_cells(cells, column)
 
 
-def _choose_role(cells: Cells, found: kinds.Kind, useless: kinds.Kind | None, is_kept: bool) -> Column:
+def _choose_role(cells: Cells, found: Kind, useless: Kind | None, is_kept: bool) -> Column:
     """Return a column with its kind and role; dates, text, identifiers and constants are left out unless kept."""
     shown = useless or found
     is_excluded = shown.name in EXCLUDED_KINDS
@@ -111,7 +121,7 @@ def _choose_role(cells: Cells, found: kinds.Kind, useless: kinds.Kind | None, is
     # Identifiers and constants keep the kind of their cells; free text remains text.
     kind = shown.name if shown.name in (DATE, TEXT) else found.name
     column = Column(cells.name, kind, f"{shown.reason}; {KEPT}")
-    return replace(column, date_format=kinds.find_date_format(cells)) if kind == DATE else column
+    return replace(column, date_format=find_date_format(cells)) if kind == DATE else column
 
 
 def describe_cells(cells: Cells, column: Column) -> Column:
@@ -123,7 +133,7 @@ def describe_cells(cells: Cells, column: Column) -> Column:
         values = _order_values(cells)
     is_chosen = column.reason.startswith(DECLARED) or column.reason.endswith(KEPT)
     is_judged = column.role in (FEATURE, LEFT_OUT)
-    suspicions = kinds.find_suspicions(cells, column.kind, is_chosen) if is_judged else ()
+    suspicions = find_suspicions(cells, column.kind, is_chosen) if is_judged else ()
     described = replace(column, n_missing=n_missing, n_distinct=n_distinct, values=values, suspicions=suspicions)
     is_row_order = is_judged and column.kind == DATE and _follows_rows(cells, column)
     return replace(described, unit=cells.unit, is_row_order=is_row_order)
@@ -132,9 +142,9 @@ def describe_cells(cells: Cells, column: Column) -> Column:
 def _follows_rows(cells: Cells, column: Column) -> bool:
     """Return whether the dates of a column ascend or descend from row to row."""
     is_known = cells.dates is not None or column.date_format
-    formats = [column.date_format] if is_known else spelling.find_date_formats(cells.distinct.spellings)
+    formats = [column.date_format] if is_known else find_date_formats(cells.distinct.spellings)
     return any(
-        len(dates) >= kinds.MIN_JUDGED_CELLS
+        len(dates) >= MIN_JUDGED_CELLS
         and dates.nunique() >= MIN_DATES
         and (dates.is_monotonic_increasing or dates.is_monotonic_decreasing)
         for dates in (_convert_dates(cells, each).dropna() for each in formats)
@@ -179,11 +189,11 @@ def _convert_dates(cells: Cells, date_format: str) -> pd.Series:
     if cells.dates is not None:
         return cells.dates
     distinct = cells.distinct
-    dates = spelling.parse_dates(distinct.values, date_format).to_numpy()
+    dates = parse_dates(distinct.values, date_format).to_numpy()
     return pd.Series(np.append(dates, np.datetime64("NaT"))[distinct.codes])
 
 
-def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: keys.ColumnRules) -> ConvertedTable:
+def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRules) -> ConvertedTable:
     """Convert the columns of further rows to their kinds in training, as described by `columns`.
 
     Parameters
@@ -203,11 +213,11 @@ def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: keys.Col
     found = []
     for column in columns:
         # Values that differ only in their spelling were declared.
-        declared = {column.name: column.values} if spelling.choose_spelling(column.values) is str else None
+        declared = {column.name: column.values} if choose_spelling(column.values) is str else None
         cells = read_cells(frame[column.name], rules, declared)
         known = _fit_column(cells, column)
         converted[column.name] = convert_cells(cells, known)
-        suspicions = kinds.find_suspicions(cells, NUMERIC, is_chosen=True) if known.kind == NUMERIC else ()
+        suspicions = find_suspicions(cells, NUMERIC, is_chosen=True) if known.kind == NUMERIC else ()
         n_missing = _count_missing(cells, known.kind)
         found.append(replace(known, role=FEATURE, n_missing=n_missing, suspicions=suspicions))
     return ConvertedTable(pd.DataFrame(converted, index=pd.RangeIndex(len(frame))), tuple(found))
@@ -216,7 +226,7 @@ def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: keys.Col
 def _fit_column(cells: Cells, column: Column) -> Column:
     """Return a column with the values and the date format of these cells; raise UserError if they do not fit."""
     if column.kind in (NUMERIC, DATE, TEXT):
-        return kinds.fit_kind(cells, column, f"{column.name!r} was {column.kind} in training", column.date_format)
+        return fit_kind(cells, column, f"{column.name!r} was {column.kind} in training", column.date_format)
     # A value that did not occur in training is kept, and learners treat it as unseen.
     own_values = tuple(value for value in cells.distinct.values if value not in column.values)
     return replace(column, values=(*column.values, *own_values))

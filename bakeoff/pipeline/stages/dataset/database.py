@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, write_install_command
-from bakeoff.pipeline.stages.dataset import content, source
+from bakeoff.pipeline.stages.dataset.content import limit_sizes
+from bakeoff.pipeline.stages.dataset.source import Source, make_source, require_different_names
 from bakeoff.pipeline.text.secrets import is_secret_name
 from bakeoff.pipeline.text.wording import expand_home
 
@@ -60,7 +61,7 @@ class Query:
     parameters: Mapping[str, Any] | None = None
 
 
-def read_query(query: Query) -> source.Source:
+def read_query(query: Query) -> Source:
     """Read the rows that a query returns.
 
     Parameters
@@ -90,9 +91,9 @@ def read_query(query: Query) -> source.Source:
         raise UserError(f"dataset.url={shown!r} does not answer {statement!r}: {_explain(error, url)}") from None
     if not rows:
         raise UserError(f"dataset.query={statement!r} returns no rows.")
-    source.require_different_names(names, f"dataset.query={statement!r} returns", "rename one with AS")
+    require_different_names(names, f"dataset.query={statement!r} returns", "rename one with AS")
     cells = {name: pd.Series(column, dtype=object) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
-    return source.make_source(pd.DataFrame(cells), Path(str(url.database)).stem, f"{shown}: {statement}")
+    return make_source(pd.DataFrame(cells), Path(str(url.database)).stem, f"{shown}: {statement}")
 
 
 def _parse_url(given: str) -> URL:
@@ -198,7 +199,7 @@ def _read_file(file: Path, query: Query, stopped: Event) -> tuple[list[str], lis
         connection.set_authorizer(lambda action, *_: action not in READING_ACTIONS)
         connection.set_progress_handler(stopped.is_set, STEPS_BETWEEN_LOOKS)
         cursor = connection.execute(query.query, query.parameters or {})
-        rows = list(content.limit_sizes(cursor, _measure_row, file, f"the result of dataset.query={query.query!r}"))
+        rows = list(limit_sizes(cursor, _measure_row, file, f"the result of dataset.query={query.query!r}"))
         return [name for name, *_ in cursor.description or ()], rows
 
 

@@ -11,9 +11,18 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import content, database, text_file, typed_table
+from bakeoff.pipeline.stages.dataset.content import DECOMPRESSORS, make_empty_error, strip_compression
+from bakeoff.pipeline.stages.dataset.database import find_database
 from bakeoff.pipeline.stages.dataset.keys import SIGN_KEYS, FileLayout
 from bakeoff.pipeline.stages.dataset.source import Source
+from bakeoff.pipeline.stages.dataset.text_file import (
+    TEXT_EXTENSIONS,
+    TEXT_KEYS,
+    read_arff,
+    read_text,
+    require_several_columns,
+)
+from bakeoff.pipeline.stages.dataset.typed_table import SHEET_KEYS, read_arrow, read_excel, read_json, read_parquet
 from bakeoff.pipeline.text.wording import expand_home, name_first
 
 
@@ -39,12 +48,12 @@ class Format(NamedTuple):
 FORMATS: Mapping[str, Format] = {
     extension: each
     for each in (
-        Format("a text", text_file.read_text, text_file.TEXT_KEYS, text_file.TEXT_EXTENSIONS),
-        Format("Parquet", typed_table.read_parquet, (), (".parquet", ".pq")),
-        Format("Arrow", typed_table.read_arrow, (), (".arrow", ".feather")),
-        Format("ARFF", text_file.read_arff, ("encoding",), (".arff",)),
-        Format("JSON", typed_table.read_json, ("encoding",), (".jsonl", ".ndjson", ".json")),
-        Format("an Excel workbook", typed_table.read_excel, typed_table.SHEET_KEYS, (".xlsx", ".xlsm")),
+        Format("a text", read_text, TEXT_KEYS, TEXT_EXTENSIONS),
+        Format("Parquet", read_parquet, (), (".parquet", ".pq")),
+        Format("Arrow", read_arrow, (), (".arrow", ".feather")),
+        Format("ARFF", read_arff, ("encoding",), (".arff",)),
+        Format("JSON", read_json, ("encoding",), (".jsonl", ".ndjson", ".json")),
+        Format("an Excel workbook", read_excel, SHEET_KEYS, (".xlsx", ".xlsm")),
     )
     for extension in each.extensions
 }
@@ -70,7 +79,7 @@ def read_file(file: Path, layout: FileLayout) -> Source:
     found = find_format(file)
     layout.reject_keys(f"dataset.path={str(file)!r}, which is {found.name}", {*found.keys, *SIGN_KEYS})
     if file.stat().st_size == 0:
-        raise content.make_empty_error(file)
+        raise make_empty_error(file)
     try:
         source = found.read(file, layout)
     except UserError:
@@ -84,17 +93,17 @@ def read_file(file: Path, layout: FileLayout) -> Source:
         raise UserError(
             f"dataset.path={str(file)!r} has column names but no rows; add rows. {' '.join(source.notes)}".rstrip()
         )
-    return replace(source, name=content.strip_compression(file).stem, origin=str(file.resolve()))
+    return replace(source, name=strip_compression(file).stem, origin=str(file.resolve()))
 
 
 def find_format(file: Path) -> Format:
     """Return the file format of an extension; raise UserError if there is none."""
-    found = FORMATS.get(content.strip_compression(file).suffix.lower())
+    found = FORMATS.get(strip_compression(file).suffix.lower())
     if found is None:
         extension = f"the extension {file.suffix!r}" if file.suffix else "no extension"
         raise UserError(
             f"dataset.path={str(file)!r}: files with {extension} are not supported. Allowed: {', '.join(FORMATS)}, and "
-            f"{', '.join(content.DECOMPRESSORS)} after one of them."
+            f"{', '.join(DECOMPRESSORS)} after one of them."
         )
     return found
 
@@ -135,7 +144,7 @@ def read_files(path: str | Sequence[str], test_path: str | Sequence[str] | None,
     _require_alike(files)
     tables = [read_file(file, layout) for file in files]
     for table, file in zip(tables, files, strict=True):
-        text_file.require_several_columns(table, file, layout)
+        require_several_columns(table, file, layout)
     if len(tables) == 1:
         return tables[0]
     n_more = len(train_files) - 1
@@ -160,7 +169,7 @@ def list_dataset_files(node: Mapping[str, Any]) -> list[Path]:
         with suppress(UserError, TypeError):
             files += find_files(key, node.get(key) or [])
     with suppress(UserError):
-        files += database.find_database(str(node.get("url") or ""))
+        files += find_database(str(node.get("url") or ""))
     return files
 
 

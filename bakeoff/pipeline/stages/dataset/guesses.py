@@ -1,9 +1,8 @@
-"""Guess the signs of numbers in text, and keys that are not given, where the text has only one possible meaning.
+"""Tables of text: their rows of cells, and guesses of the keys that are not given.
 
-`NumberSigns` converts numbers to their usual spelling. Each guess is made by a function of a sample, which returns the
-keys and a sentence that a run reports.
-
-Parse text into rows of cells, as they are spelled.
+`Text` parses rows of cells as they are spelled. The separator, a header and the signs in numbers are guessed where the
+text has only one possible meaning; each guess has a sentence that a run reports. `NumberSigns` converts numbers to
+their usual spelling.
 """
 
 from __future__ import annotations
@@ -221,7 +220,7 @@ class NumberSigns(NamedTuple):
     def spell(self, cells: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return text in which numbers have a decimal point and no other sign; other cells are unchanged."""
         plain = cells
-        for character in _list_lookalikes(self.thousands or ""):
+        for character in LOOKALIKES.get(self.thousands or "", self.thousands or ""):
             plain = pc.replace_substring(plain, character, "")
         plain = plain if self.decimal == POINT else pc.replace_substring(plain, self.decimal, POINT)
         is_number = pc.match_substring_regex(cells, self.pattern)
@@ -240,13 +239,9 @@ def strip_unit(cells: pa.Array, unit: str) -> pa.Array:
     return pc.replace_substring_regex(plain, rf"^\({SPACE}(.*?){SPACE}\)$", r"-\1")
 
 
-def _list_lookalikes(sign: str) -> str:
-    """Return the characters that count as a sign between groups of digits."""
-    return LOOKALIKES.get(sign, sign)
-
-
 def _write_class(sign: str) -> str:
-    return f"[{_list_lookalikes(sign)}]"
+    """Return the pattern of the characters that count as a sign between groups of digits."""
+    return f"[{LOOKALIKES.get(sign, sign)}]"
 
 
 def read_signs(decimal: str | None, thousands: str | None, unit: str = "") -> NumberSigns:
@@ -273,29 +268,28 @@ def answer_points(table: pa.Table, signs: NumberSigns, source: str) -> list[str]
     """
     if signs.decimal != COMMA:
         return []
-    return [note for name in table.column_names for note in _answer_points_in(table.column(name), name, signs, source)]
+    notes = []
+    for name in table.column_names:
+        pointed = find_points(table.column(name), signs)
+        if len(pointed) == 0:
+            continue
+        cell = str(pointed[0])
+        if signs.thousands is None and pc.all(pc.match_substring_regex(pointed, GROUPS_OF_POINTS)).as_py():
+            raise UserError(
+                f"column {name!r} of {source} holds {cell!r}, although the decimal sign is a comma; if the point "
+                "separates thousands, add dataset.thousands=point."
+            )
+        notes.append(
+            f"{len(pointed)} cells of column {name!r} have a decimal point, such as {cell!r}, although the decimal "
+            "sign is a comma; they are read as they are."
+        )
+    return notes
 
 
 def find_points(cells: pa.ChunkedArray, signs: NumberSigns) -> pa.ChunkedArray:
     """Return the cells with a decimal point that are not numbers with these signs."""
     others = cells.filter(pc.invert(pc.match_substring_regex(cells, signs.pattern)))
     return _select(others, ONLY_POINT)
-
-
-def _answer_points_in(cells: pa.ChunkedArray, name: str, signs: NumberSigns, source: str) -> list[str]:
-    """Return a sentence about cells with a decimal point among numbers with a decimal comma."""
-    pointed = find_points(cells, signs)
-    if len(pointed) == 0:
-        return []
-    if signs.thousands is None and pc.all(pc.match_substring_regex(pointed, GROUPS_OF_POINTS)).as_py():
-        raise UserError(
-            f"column {name!r} of {source} holds {str(pointed[0])!r}, although the decimal sign is a comma; if the "
-            "point separates thousands, add dataset.thousands=point."
-        )
-    return [
-        f"{len(pointed)} cells of column {name!r} have a decimal point, such as {str(pointed[0])!r}, although the "
-        "decimal sign is a comma; they are read as they are."
-    ]
 
 
 SEMICOLON = ";"
@@ -312,8 +306,6 @@ WHOLE_OR_GROUPED = r"^[+-]?(0|[1-9]\d{0,2})(\.\d{3})*$"
 N_FIRST_CELLS = 100
 MIN_GROUPED_CELLS = 5
 """With fewer cells than this, three digits after every point are not significant."""
-
-
 CONFIRMATION = "confirms it)."
 """The end of a sentence about a guess without an alternative, which is reported only once."""
 
@@ -401,8 +393,6 @@ def _fits_column(cell: str, column: pa.ChunkedArray) -> bool:
 CHARACTERS = "".join((*LOOKALIKES.values(), COMMA))
 """The signs in numbers, besides points, that are searched for."""
 SIGNED_NUMBER = rf"^\s*[+-]?[.,]?\d[\d.{CHARACTERS}]*{EXPONENT}\s*$"
-
-
 MARKED = f"[{CHARACTERS}]"
 
 
@@ -449,13 +439,18 @@ def guess_signs(table: pa.Table, source: str, characters: Collection[str] = CHAR
     if not decimals and not thousands:
         return _doubt_points(columns) if columns else None
     signs = read_signs(next(iter(decimals), None), next(iter(thousands), None))
+    keys = " ".join(f"dataset.{key}={value}" for key, value in signs.keys.items())
+    return Guess(signs.keys, f"{_describe_signs(signs, columns)} ({keys} {CONFIRMATION}")
+
+
+def _describe_signs(signs: NumberSigns, columns: Sequence[SignedColumn]) -> str:
+    """Return the meaning of each sign, with the columns in which it occurs; the full stop is left out."""
     sentences = []
     for sign, meaning in ((signs.decimal, "a decimal sign"), (signs.thousands, "a thousands separator")):
         names = [column.name for column in columns if sign in (column.decimal, column.thousands, *column.example)]
         if sign is not None and names:
             sentences.append(f"The {name_sign(sign)} in {list_columns(names)} is assumed to be {meaning}")
-    keys = " ".join(f"dataset.{key}={value}" for key, value in signs.keys.items())
-    return Guess(signs.keys, f"{'. '.join(sentences)} ({keys} {CONFIRMATION}")
+    return ". ".join(sentences)
 
 
 def list_columns(names: Sequence[str]) -> str:
@@ -480,26 +475,30 @@ def _examine_signs(name: str, cells: pa.ChunkedArray, characters: Collection[str
         return None
     if not any(pc.any(pc.match_substring(cells, character)).as_py() for character in characters):
         example = _find_group(cells)
-        thousands_sign = POINT if example.count(POINT) > 1 else None
-        return SignedColumn(name, example, None, thousands_sign) if example else None
+        thousands = POINT if example.count(POINT) > 1 else None
+        return SignedColumn(name, example, None, thousands) if example else None
     numbers = _select(cells, SIGNED_NUMBER)
     marked = _select(numbers, MARKED)
     if len(marked) == 0 or len(numbers) < MIN_FRACTION * len(_drop_empty(cells)):
         return None
     groups = _find_groups(numbers)
-    possible = [NumberSigns(*signs) for signs in product(DECIMAL_SIGNS, (None, *groups)) if len({*signs}) == 2]
-    fractions = {signs: _measure_fraction(numbers, signs.pattern) for signs in possible}
-    best = max(fractions.values())
+    best, found = _find_best_signs(numbers, groups)
     if best < MIN_FRACTION or not groups.keys() <= {*DECIMAL_SIGNS}:
         _require_one_sign(groups, f"column {name!r} of {source}")
     # Cells of one length such as 110 001 may be codes.
     may_be_codes = " " in groups.get(" ", "") and pc.count_distinct(pc.utf8_length(numbers)).as_py() == 1
     if best < MIN_FRACTION or may_be_codes:
         return None
-    decimals, thousands = (
-        {*each} for each in zip(*(signs[:2] for signs, fraction in fractions.items() if fraction == best), strict=True)
-    )
-    return SignedColumn(name, next(iter(groups.values()), str(marked[0])), _get_only(decimals), _get_only(thousands))
+    example = next(iter(groups.values()), str(marked[0]))
+    return SignedColumn(name, example, _get_only(signs[0] for signs in found), _get_only(signs[1] for signs in found))
+
+
+def _find_best_signs(numbers: pa.ChunkedArray, groups: Collection[str]) -> tuple[float, list[NumberSigns]]:
+    """Return the largest fraction of numbers that have the same signs, and all signs that so many of them have."""
+    possible = [NumberSigns(*signs) for signs in product(DECIMAL_SIGNS, (None, *groups)) if len({*signs}) == 2]
+    fractions = {signs: _measure_fraction(numbers, signs.pattern) for signs in possible}
+    best = max(fractions.values())
+    return best, [signs for signs, fraction in fractions.items() if fraction == best]
 
 
 def _find_groups(numbers: pa.ChunkedArray) -> dict[str, str]:
@@ -513,8 +512,10 @@ def _find_groups(numbers: pa.ChunkedArray) -> dict[str, str]:
     return found
 
 
-def _get_only(values: Collection[str | None]) -> str | None:
-    return next(iter(values)) if len(values) == 1 else None
+def _get_only(values: Iterable[str | None]) -> str | None:
+    """Return the only distinct value, or None if there are several."""
+    different = {*values}
+    return different.pop() if len(different) == 1 else None
 
 
 def _doubt_points(columns: Sequence[SignedColumn]) -> Guess:

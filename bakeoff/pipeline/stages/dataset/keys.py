@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from bakeoff.pipeline.errors import UserError, did_you_mean, require_kind
-from bakeoff.pipeline.stages.dataset.spelling import make_missing_rule, spell_cells
+from bakeoff.pipeline.stages.dataset.spelling import make_missing_rule, spell_cell
 from bakeoff.pipeline.stages.dataset.table import DATE, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
 
 
@@ -255,7 +255,7 @@ class ColumnRules:
     def __post_init__(self) -> None:
         FileLayout(decimal=self.decimal, thousands=self.thousands)
         for name, values in (self.ordered or {}).items():
-            if isinstance(values, str) or len(set(spell_cells(values))) < max(len(values), 2):
+            if isinstance(values, str) or len({*map(spell_cell, values)}) < max(len(values), 2):
                 raise UserError(
                     f"dataset.ordered gives {name!r} the values {values!r}; it needs a list of two or more different "
                     "values, the lowest first."
@@ -275,7 +275,7 @@ class ColumnRules:
 
     def get_ordered_values(self, name: str) -> tuple[str, ...]:
         """Return the declared values of an ordered column, in canonical spelling; empty if there are none."""
-        return tuple(spell_cells((self.ordered or {}).get(name, ())))
+        return tuple(map(spell_cell, (self.ordered or {}).get(name, ())))
 
     def get_date_format(self, name: str) -> str:
         """Return the declared format of a column of dates; empty if there is none."""

@@ -1,8 +1,7 @@
 """The kind of a column, inferred from its cells or declared by the user, and possible problems with its cells.
 
-A suspicion is a sentence that names the key to fix it.
-
-How the numbers of a source are spelled: their signs and units, as given, or as recognised in its text columns.
+The signs and units of the numbers of a source are settled first, as given or as recognised in its text columns. A
+suspicion is a sentence about a column that names the key to fix it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,8 +13,15 @@ import pandas as pd
 import pyarrow as pa
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import guesses, spelling
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
+from bakeoff.pipeline.stages.dataset.guesses import (
+    CHARACTERS,
+    answer_points,
+    guess_signs,
+    list_columns,
+    read_signs,
+    strip_unit,
+)
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER, Source
 from bakeoff.pipeline.stages.dataset.spelling import (
@@ -24,6 +30,7 @@ from bakeoff.pipeline.stages.dataset.spelling import (
     find_date_formats,
     format_list_key,
     format_mapping_key,
+    make_missing_rule,
     parse_dates,
     spell_cell,
 )
@@ -76,7 +83,7 @@ def settle_source(source: Source, rules: ColumnRules) -> tuple[Source, ColumnRul
         return source, rules
     others = [name for name, kind in rules.declared_kinds.items() if kind != NUMERIC]
     frame = source.frame.drop(columns=[*source.declared])
-    characters = guesses.CHARACTERS if source.characters is None else source.characters
+    characters = CHARACTERS if source.characters is None else source.characters
     settled = settle_numerals(frame, rules, source.name, characters, {*rules.lists["drop"], *others})
     for name in rules.units or ():
         if name in source.frame:
@@ -90,7 +97,7 @@ def settle_numerals(
     frame: pd.DataFrame,
     rules: ColumnRules,
     name: str,
-    characters: str = guesses.CHARACTERS,
+    characters: str = CHARACTERS,
     without_unit: Collection[str] = (),
 ) -> Numerals:
     """Recognise the units and signs of numbers in text columns, where the rules do not give them.
@@ -113,30 +120,37 @@ def settle_numerals(
     """
     read = [read_cells(column, ColumnRules()) for _, column in frame.select_dtypes(["object", "string"]).items()]
     texts = {cells.name: cells.text for cells in read if cells.text is not None}
-    found = {}
-    for column, text in texts.items():
-        unit = count_units(text, spelling.make_missing_rule(rules.na_values, column)).common
-        if unit and column not in {*without_unit, *rules.lists["units"]}:
-            found[column] = unit
-    units = {**(rules.units or {}), **found}
-    stripped = {column: guesses.strip_unit(texts[column], unit) for column, unit in units.items() if column in texts}
+    given = rules.units or {}
+    found = _recognise_units(texts, rules, {*without_unit, *rules.lists["units"]})
+    units = {**given, **found}
+    stripped = {column: strip_unit(texts[column], unit) for column, unit in units.items() if column in texts}
     table = pa.table({**texts, **stripped})
     notes = [_describe_units(found)] if found else []
     guessed: dict[str, str] = {}
     if rules.decimal is None and rules.thousands is None:
-        guess = guesses.guess_signs(table, name, characters)
+        guess = guess_signs(table, name, characters)
         guessed = guess.keys if guess else {}
         notes += [guess.sentence] if guess else []
-    signs = guesses.read_signs(guessed.get("decimal", rules.decimal), guessed.get("thousands", rules.thousands))
-    notes += guesses.answer_points(table, signs, name)
+    signs = read_signs(guessed.get("decimal", rules.decimal), guessed.get("thousands", rules.thousands))
+    notes += answer_points(table, signs, name)
     return Numerals(replace(rules, units=units, decimal=signs.decimal, thousands=signs.thousands), guessed, notes)
+
+
+def _recognise_units(texts: Mapping[str, pa.Array], rules: ColumnRules, besides: Collection[str]) -> dict[str, str]:
+    """Return the unit of each column of text whose numbers have one."""
+    counts = {
+        name: count_units(text, make_missing_rule(rules.na_values, name))
+        for name, text in texts.items()
+        if name not in besides
+    }
+    return {name: found.common for name, found in counts.items() if found.common}
 
 
 def _describe_units(units: Mapping[str, str]) -> str:
     """Return a sentence about recognised units."""
     negative = ", and numbers in parentheses are negative" if PARENTHESES in units.values() else ""
-    key = spelling.format_mapping_key("units", units)
-    return f"The units in {guesses.list_columns([*units])} are left out of the numbers{negative} ({key} confirms it)."
+    key = format_mapping_key("units", units)
+    return f"The units in {list_columns([*units])} are left out of the numbers{negative} ({key} confirms it)."
 
 
 MIN_JUDGED_CELLS = 20

@@ -1,6 +1,7 @@
-"""Convert a source to a dataset: the functions named by ``conf/dataset``, and the choice of roles, kinds and target.
+"""The functions that ``conf/dataset`` names, each of which returns a dataset.
 
-Datasets by name: scikit-learn's datasets, generated points, and datasets from openml.org.
+Bundled datasets and generated points are known completely. The cells of files, databases, openml.org and tables from
+Python are collected first; `make_dataset` then decides the roles and kinds of their columns.
 """
 
 from __future__ import annotations
@@ -8,20 +9,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import wraps
 from itertools import chain
 from pathlib import Path
 from threading import get_native_id
-from typing import TYPE_CHECKING, Any
+from typing import Any, ParamSpec
 
 import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.dataset import convert, database, files, kinds, spelling, typed_table
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
+from bakeoff.pipeline.stages.dataset.convert import convert_columns, describe_cells
+from bakeoff.pipeline.stages.dataset.database import Query, read_query
+from bakeoff.pipeline.stages.dataset.files import read_files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles, build_from_keys, name_roles
-from bakeoff.pipeline.stages.dataset.source import Source
+from bakeoff.pipeline.stages.dataset.kinds import find_kind, settle_source, suspect_classes
+from bakeoff.pipeline.stages.dataset.source import Source, make_source
+from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, format_list_key, make_missing_rule
 from bakeoff.pipeline.stages.dataset.table import (
     CONSTANT,
     DATE,
@@ -46,11 +52,8 @@ from bakeoff.pipeline.stages.dataset.target import (
     to_labels,
     to_targets,
 )
+from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.text.wording import count_nouns, name_first
-
-if TYPE_CHECKING:
-    from bakeoff.pipeline.stages.dataset.source import Source
-
 
 BUNDLED = ("iris", "wine", "breast_cancer", "digits", "diabetes")
 
@@ -127,104 +130,31 @@ def make_points(name: str, rows: int, noise: float, seed: int) -> Dataset:
     )
 
 
-@dataclass(frozen=True)
-class OpenmlQuery:
-    """A dataset on OpenML.
-
-    Parameters
-    ----------
-    id : int
-        Its number, which identifies a single version.
-    data_home : str, optional
-        The folder of the cache; by default that of scikit-learn.
-    """
-
-    id: int
-    data_home: str | None = None
-
-
-def read_openml(query: OpenmlQuery, target: str | None = None) -> tuple[Source, str]:
-    """Read a dataset from OpenML.
-
-    Parameters
-    ----------
-    query : OpenmlQuery
-    target : str, optional
-        The column to predict; by default the one specified by OpenML.
-
-    Returns
-    -------
-    source : Source
-    target : str
-
-    Raises
-    ------
-    UserError
-        There is no such dataset, it is sparse, OpenML cannot be reached, or a target must be chosen.
-    """
-    from bakeoff.pipeline.stages.dataset.source import make_source  # other datasets of this module need no source
-
-    bunch, notes = _fetch(query)
-    details = bunch["details"]
-    frame = bunch["frame"]
-    if frame is None:
-        raise UserError(f"the dataset {details['name']!r} of OpenML is sparse, which is not supported.")
-    known = bunch["target_names"]
-    target = _choose_target(known, target)
-    others = [each for each in known if each != target] if target in known else []
-    if others:
-        # The other targets would reveal the chosen one.
-        frame = frame.drop(columns=others)
-        notes.append(f"The other targets in OpenML are left out: {', '.join(map(repr, others))}.")
-    origin = f"OpenML: {details['name']}, version {details['version']}, id {details['id']}"
-    return make_source(frame, str(details["name"]), origin, notes), target
-
-
-def _choose_target(known: Sequence[str], wanted: str | None) -> str:
-    """Return the column to predict; raise UserError if the user names none and OpenML does not name exactly one."""
-    if wanted is None and len(known) != 1:
-        named = f"{len(known)} targets: {', '.join(known)}" if known else "no target"
-        raise UserError(f"OpenML names {named}; choose a column with dataset.target=NAME.")
-    return known[0] if wanted is None else wanted
-
-
-def _fetch(query: OpenmlQuery) -> tuple[Any, list[str]]:
-    """Return the response of OpenML, and its warnings."""
-    from sklearn.datasets import fetch_openml
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            # scikit-learn's other parser truncates cells at a % and fails on values such as 0 and 1 with pandas 3.
-            bunch = fetch_openml(data_id=query.id, data_home=query.data_home, parser="liac-arff", as_frame="auto")
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            raise UserError(
-                f"dataset.id={query.id!r} cannot be read from OpenML: {reason}. Check the id and the connection, or "
-                "read a downloaded file with dataset=file."
-            ) from error
-    return bunch, [" ".join(str(warning.message).split()) for warning in caught]
-
-
+Parameters = ParamSpec("Parameters")
 Collected = tuple[Source, Roles, ColumnRules]
-"""The arguments of `make_dataset`: the cells of a source, and the configuration of the columns."""
-LEFT_OUT_KINDS = {
-    IDENTIFIER: ("identifiers", "keep"),
-    DATE: ("dates", "dates"),
-    TEXT: ("free text", "text"),
-    CONSTANT: ("constants", "keep"),
-}
-"""Kind of column that is left out -> its noun, and the key that includes such columns."""
-MAX_SHOWN_COLUMNS = 8
-TABLES = Path(__file__).parent / "tables"
-"""The folder of the lecture tables."""
+"""The arguments of `make_dataset`: the cells of a source, and the configuration of its columns."""
+COLLECTORS: dict[Callable[..., Dataset], Callable[..., Collected]] = {}
+"""Function that loads a dataset -> the function that collects its cells before they are interpreted."""
+
 
 ARROW_THREADS = "arrow"
 """The name of the threads that Arrow starts while a table is read, and starts again after a fork."""
 
 
+def interpret(collect: Callable[Parameters, Collected]) -> Callable[Parameters, Dataset]:
+    """Return the function that makes a dataset from what another function collects, and enter both in `COLLECTORS`."""
+
+    @wraps(collect)
+    def load(*args: Parameters.args, **keys: Parameters.kwargs) -> Dataset:
+        with _naming_threads(ARROW_THREADS):
+            return make_dataset(*collect(*args, **keys))
+
+    COLLECTORS[load] = collect
+    return load
+
+
 @contextmanager
-def naming_threads(name: str) -> Iterator[None]:
+def _naming_threads(name: str) -> Iterator[None]:
     """Give a name to the threads that a library starts in the block: they inherit that of this one, on Linux alone."""
     file = Path(f"/proc/self/task/{get_native_id()}/comm")
     earlier = file.read_text() if file.is_file() else ""
@@ -237,10 +167,10 @@ def naming_threads(name: str) -> Iterator[None]:
             file.write_text(earlier)
 
 
-@naming_threads(ARROW_THREADS)
+@interpret
 def read_table(
     path: str | Sequence[str], target: str, test_path: str | Sequence[str] | None = None, **keys: Any
-) -> Dataset:
+) -> Collected:
     """Read a dataset from one file, or several of the same form, inferring the kinds of columns that are not given.
 
     Parameters
@@ -259,7 +189,12 @@ def read_table(
     UserError
         The file or a column does not exist, files have different columns, there are no rows, or a target is missing.
     """
-    return make_dataset(*collect_table(path, target, test_path, **keys))
+    layout, roles, rules = build_from_keys({"target": target, **keys}, FileLayout, Roles, ColumnRules)
+    return read_files(path, test_path, layout), roles, rules
+
+
+TABLES = Path(__file__).parent / "tables"
+"""The folder of the lecture tables."""
 
 
 def load_lecture_table(name: str, target: str, task: str = "classification", positive: str | None = None) -> Dataset:
@@ -280,7 +215,8 @@ def load_lecture_table(name: str, target: str, task: str = "classification", pos
     return replace(dataset, columns=(), notes=())
 
 
-def load_query(target: str, **keys: Any) -> Dataset:
+@interpret
+def load_query(target: str, **keys: Any) -> Collected:
     """Read a dataset from a database.
 
     Parameters
@@ -295,28 +231,76 @@ def load_query(target: str, **keys: Any) -> Dataset:
     UserError
         The database cannot be read, or a column does not exist or does not match its declaration.
     """
-    return make_dataset(*collect_query(target, **keys))
+    query, roles, rules = build_from_keys({"target": target, **keys}, Query, Roles, ColumnRules)
+    return read_query(query), roles, rules
 
 
-def load_openml(target: str | None = None, **keys: Any) -> Dataset:
+@interpret
+def load_openml(id: int, target: str | None = None, data_home: str | None = None, **keys: Any) -> Collected:
     """Load a dataset from openml.org.
 
     Parameters
     ----------
+    id : int
+        Its number, which identifies a single version.
     target : str, optional
         The column to predict; by default the one specified by OpenML.
+    data_home : str, optional
+        The folder of the cache; by default that of scikit-learn.
     **keys
-        The fields of `OpenmlQuery`, `Roles` and `ColumnRules`.
+        The fields of `Roles` and `ColumnRules`.
 
     Raises
     ------
     UserError
-        OpenML cannot be reached or has no such dataset, or a column does not exist or does not match its declaration.
+        OpenML cannot be reached or has no such dataset, the dataset is sparse, a target must be chosen, or a column
+        does not exist or does not match its declaration.
     """
-    return make_dataset(*collect_openml(target, **keys))
+    roles, rules = build_from_keys({"target": str(target), **keys}, Roles, ColumnRules)
+    bunch, notes = _fetch_openml(id, data_home)
+    details = bunch["details"]
+    frame = bunch["frame"]
+    if frame is None:
+        raise UserError(f"the dataset {details['name']!r} of OpenML is sparse, which is not supported.")
+    known = bunch["target_names"]
+    chosen = _choose_target(known, target)
+    others = [each for each in known if each != chosen] if chosen in known else []
+    if others:
+        # The other targets would reveal the chosen one.
+        frame = frame.drop(columns=others)
+        notes.append(f"The other targets in OpenML are left out: {', '.join(map(repr, others))}.")
+    origin = f"OpenML: {details['name']}, version {details['version']}, id {details['id']}"
+    return make_source(frame, str(details["name"]), origin, notes), replace(roles, target=chosen), rules
 
 
-def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Dataset:
+def _choose_target(known: Sequence[str], wanted: str | None) -> str:
+    """Return the column to predict; raise UserError if the user names none and OpenML does not name exactly one."""
+    if wanted is None and len(known) != 1:
+        named = f"{len(known)} targets: {', '.join(known)}" if known else "no target"
+        raise UserError(f"OpenML names {named}; choose a column with dataset.target=NAME.")
+    return known[0] if wanted is None else wanted
+
+
+def _fetch_openml(id: int, data_home: str | None) -> tuple[Any, list[str]]:
+    """Return the response of OpenML, and its warnings."""
+    from sklearn.datasets import fetch_openml
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            # scikit-learn's other parser truncates cells at a % and fails on values such as 0 and 1 with pandas 3.
+            bunch = fetch_openml(data_id=id, data_home=data_home, parser="liac-arff", as_frame="auto")
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            raise UserError(
+                f"dataset.id={id!r} cannot be read from OpenML: {reason}. Check the id and the connection, or "
+                "read a downloaded file with dataset=file."
+            ) from error
+    return bunch, [" ".join(str(warning.message).split()) for warning in caught]
+
+
+@interpret
+def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Collected:
     """Make a dataset from a table passed from Python code.
 
     Parameters
@@ -343,36 +327,17 @@ def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Dat
     'frame: 2 rows, 1 numeric column, 2 classes of sort (positive: b)'
     """
     roles, rules = build_from_keys({"target": target, **keys}, Roles, ColumnRules)
-    return make_dataset(typed_table.read_frame(frame, name), roles, rules)
+    return read_frame(frame, name), roles, rules
 
 
-def collect_table(
-    path: str | Sequence[str], target: str, test_path: str | Sequence[str] | None = None, **keys: Any
-) -> Collected:
-    """Return the cells of files, with roles and rules; for the arguments see `read_table`."""
-    layout, roles, rules = build_from_keys({"target": target, **keys}, FileLayout, Roles, ColumnRules)
-    return files.read_files(path, test_path, layout), roles, rules
-
-
-def collect_query(target: str, **keys: Any) -> Collected:
-    """Return the cells of a database, with roles and rules; for the arguments see `load_query`."""
-    query, roles, rules = build_from_keys({"target": target, **keys}, database.Query, Roles, ColumnRules)
-    return database.read_query(query), roles, rules
-
-
-def collect_openml(target: str | None = None, **keys: Any) -> Collected:
-    """Return the cells of a dataset of openml.org, with roles and rules; for the arguments see `load_openml`."""
-    query, roles, rules = build_from_keys({"target": str(target), **keys}, OpenmlQuery, Roles, ColumnRules)
-    source, chosen = read_openml(query, target)
-    return source, replace(roles, target=chosen), rules
-
-
-COLLECTORS: Mapping[Callable[..., Dataset], Callable[..., Collected]] = {
-    read_table: collect_table,
-    load_query: collect_query,
-    load_openml: collect_openml,
+LEFT_OUT_KINDS = {
+    IDENTIFIER: ("identifiers", "keep"),
+    DATE: ("dates", "dates"),
+    TEXT: ("free text", "text"),
+    CONSTANT: ("constants", "keep"),
 }
-"""Function that loads a user-defined dataset -> the function that returns its cells before they are interpreted."""
+"""Kind of column that is left out -> its noun, and the key that includes such columns."""
+MAX_SHOWN_COLUMNS = 8
 
 
 def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
@@ -393,7 +358,7 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
     names = [str(name) for name in source.frame.columns]
     named = name_roles(names, roles, rules)
     target = named.pop(TARGET)
-    source, rules = kinds.settle_source(source, rules)
+    source, rules = settle_source(source, rules)
     frame = source.frame.set_axis(names, axis=1).reset_index(drop=True)
     target_cells = read_cells(frame[target], rules, source.declared)
     is_kept = ~find_missing(target_cells)  # (n,)
@@ -422,7 +387,7 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
         columns=tuple(described[name] for name in names),
         notes=(*source.notes, *row_notes, *left_out_notes),
         guessed=source.guessed,
-        class_order=_find_class_order(y, source.declared.get(target, ())) if task == "classification" else None,
+        class_order=_find_class_order(y, task, source.declared.get(target, ())),
         **facts,
     )
 
@@ -449,12 +414,12 @@ def describe_columns(
     """
     role_of = dict.fromkeys(rules.lists["drop"], DROPPED) | {name: role for role, name in named.items()}
     features = [name for name in frame.columns if name not in role_of]
-    converted = convert.convert_columns(frame[features], rules, source.declared)
+    converted = convert_columns(frame[features], rules, source.declared)
     described = {column.name: column for column in converted.columns}
     for name, role in role_of.items():
         cells = read_cells(frame[name], rules)
-        kind = kinds.find_kind(cells)
-        described[name] = convert.describe_cells(cells, Column(name, kind.name, kind.reason, role=role))
+        kind = find_kind(cells)
+        described[name] = describe_cells(cells, Column(name, kind.name, kind.reason, role=role))
     return converted.frame, described
 
 
@@ -478,7 +443,7 @@ def describe_left_out(columns: Sequence[Column]) -> tuple[str, ...]:
             continue
         listed = name_first([f"{column.name} ({column.reason})" for column in found], MAX_SHOWN_COLUMNS)
         pronoun = "it" if len(found) == 1 else "them"
-        cure = spelling.format_list_key(key, [column.name for column in found[:MAX_SHOWN_COLUMNS]])
+        cure = format_list_key(key, [column.name for column in found[:MAX_SHOWN_COLUMNS]])
         sentences.append(f"Left out as {noun}: {listed}. {cure} includes {pronoun}.")
     return tuple(sentences)
 
@@ -495,14 +460,14 @@ def suspect_placeholders(columns: Mapping[str, Column], rules: ColumnRules) -> d
     found: dict[str, list[str]] = {}
     for name, column in columns.items():
         if column.kind == NOMINAL and column.role in (FEATURE, TARGET):
-            rule = spelling.make_missing_rule(rules.na_values, name)
+            rule = make_missing_rule(rules.na_values, name)
             found[name] = [value for value in column.values if rule.covers_among_numbers(value)]
     named = [name for name, words in found.items() if words]
     if not named:
         return {**columns}
     words = [*dict.fromkeys(chain(*found.values()))]
     shown = f"{name_first([repr(word) for word in words])} in {name_first(named, MAX_SHOWN_COLUMNS)}"
-    sentence = f"Read as values: {shown}. {spelling.format_list_key('na_values', words)} treats such cells as missing."
+    sentence = f"Read as values: {shown}. {format_list_key('na_values', words)} treats such cells as missing."
     first = columns[named[0]]
     return {**columns, first.name: replace(first, suspicions=(*first.suspicions, sentence))}
 
@@ -538,16 +503,18 @@ def _read_target(cells: Cells, roles: Roles) -> tuple[np.ndarray, str]:
     return (to_labels(values) if task == "classification" else to_targets(cells)), task
 
 
-def _find_class_order(y: np.ndarray, declared: Sequence[str]) -> tuple[Any, ...] | None:
+def _find_class_order(y: np.ndarray, task: str, declared: Sequence[str]) -> tuple[Any, ...] | None:
     """Return the classes in their declared order; None if nothing is declared, or the order is the sorted one."""
+    if task == "regression":
+        return None
     classes = np.unique(y).tolist()
     label_of = {str(label): label for label in classes}
-    order = [label_of[value] for value in map(spelling.choose_spelling(declared), declared) if value in label_of]
+    order = [label_of[value] for value in map(choose_spelling(declared), declared) if value in label_of]
     return tuple(order) if sorted(order) == classes != order else None
 
 
 def _describe_target(cells: Cells, task: str) -> Column:
     is_regression = task == "regression"
     kind = NUMERIC if is_regression else NOMINAL
-    column = convert.describe_cells(cells, Column(cells.name, kind, f"target of {task}", role=TARGET))
-    return column if is_regression else replace(column, suspicions=kinds.suspect_classes(cells))
+    column = describe_cells(cells, Column(cells.name, kind, f"target of {task}", role=TARGET))
+    return column if is_regression else replace(column, suspicions=suspect_classes(cells))

@@ -1,6 +1,7 @@
-"""The spelling of cells: the canonical spelling of each value, missing cells, and dates.
+"""The spelling of cells: the canonical spelling of each value, missing cells, dates, and units of numbers.
 
-Units of numbers in text, such as ``m²``, ``%`` and ``€``, and negative numbers in parentheses.
+Units are signs or words beside the numbers of a column, such as ``m²``, ``%`` and ``€``, or the parentheses around
+negative numbers. Keys of the command line are spelled here too, as messages give them.
 """
 
 from __future__ import annotations
@@ -53,18 +54,13 @@ def spell_cell(cell: object) -> str:
     return str(cell)
 
 
-def spell_cells(cells: Sequence[Any]) -> list[str]:
-    """Return the canonical spelling of each cell; none of them may be missing."""
-    return [spell_cell(cell) for cell in cells]
-
-
 def choose_spelling(declared: Sequence[Any]) -> Callable[[Any], str]:
     """Return the function that spells the cells of a column with declared values.
 
     It is `spell_cell`, unless two of the values differ only in their spelling, as do ``TRUE`` and ``true``.
     """
     texts = [value for value in declared if isinstance(value, str)]
-    return str if len({*spell_cells(texts)}) < len(texts) else spell_cell
+    return str if len({*map(spell_cell, texts)}) < len(texts) else spell_cell
 
 
 def _spell_text(cell: str) -> str:

@@ -1,10 +1,8 @@
-"""Tables of text: CSV, TSV and files with other separators.
+"""Files of text: CSV, TSV and files with other separators, and ARFF, the format of WEKA and OpenML.
 
-ARFF files, the format of WEKA and OpenML: declared columns, then rows of cells between commas.
-
-They are parsed by liac-arff, which does not support dates, truncates 1.5 to 1 in columns declared as integer, and keeps
-backslashes in names. Columns are therefore declared to it as text under other names, except for nominal ones, whose
-cells it checks; numbers and dates are recognised as in any text.
+An ARFF file declares its columns above the rows. It is parsed by liac-arff, which does not support dates, truncates 1.5
+to 1 in columns declared as integer, and keeps backslashes in names. Columns are therefore declared to it as text under
+other names, except for nominal ones, whose cells it checks; numbers and dates are recognised as in any text.
 """
 
 import re
@@ -19,12 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError, require_package
-from bakeoff.pipeline.stages.dataset import content, keys, source
-from bakeoff.pipeline.stages.dataset.content import read_content, strip_compression
+from bakeoff.pipeline.stages.dataset.content import read_characters, read_content, strip_compression
 from bakeoff.pipeline.stages.dataset.guesses import CHARACTERS, TEXT, ParsedText, Text, guess_separator, looks_like_data
 from bakeoff.pipeline.stages.dataset.keys import COMMA, FileLayout
 from bakeoff.pipeline.stages.dataset.kinds import shorten
-from bakeoff.pipeline.stages.dataset.source import Source, require_different_names
+from bakeoff.pipeline.stages.dataset.source import TEXT_TYPE, Source, require_different_names
 from bakeoff.pipeline.text.wording import count_nouns
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
@@ -157,24 +154,24 @@ class Attribute(NamedTuple):
     type: str
 
 
-def read_arff(file: Path, layout: keys.FileLayout) -> source.Source:
+def read_arff(file: Path, layout: FileLayout) -> Source:
     """Read an ARFF file; ``?`` without quotation marks is missing, and undeclared nominal values are refused."""
     require_package("arff", f"dataset.path={str(file)!r}, an ARFF file,")
     import arff
 
     attributes: list[Attribute] = []
     try:
-        table = arff.load(_rewrite_declarations(content.read_characters(file, layout), attributes))
+        table = arff.load(_rewrite_declarations(read_characters(file, layout), attributes))
     except arff.ArffException as error:
         raise ValueError(str(error)) from error
     names = [attribute.name for attribute in attributes]
-    source.require_different_names(names, f"{file.name} declares")
+    require_different_names(names, f"{file.name} declares")
     declared = {
         attribute.name: tuple(value for value in values if value is not None)
         for attribute, (_, values) in zip(attributes, table["attributes"], strict=True)
         if attribute.type == NOMINAL
     }
-    return source.Source(pd.DataFrame(table["data"], columns=names, dtype=source.TEXT_TYPE), declared=declared)
+    return Source(pd.DataFrame(table["data"], columns=names, dtype=TEXT_TYPE), declared=declared)
 
 
 def _rewrite_declarations(text: str, attributes: list[Attribute]) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Transformers that scikit-learn lacks: for nominal and ordered values, dates, text, and the selection of columns.
+"""The steps for each kind of column or for single columns, joined into one transformer; steps that scikit-learn lacks.
 
-Column kinds, and the steps for each kind or for single columns, joined into one transformer.
+Such steps are those for nominal and ordered values, dates and text, and the selection of columns.
 """
 
 import warnings

@@ -17,8 +17,6 @@ from sklearn.exceptions import UndefinedMetricWarning
 from bakeoff.pipeline.stages.scoring.names import LOWER_IS_BETTER, SENTENCES
 from bakeoff.pipeline.stages.scoring.predictions import (
     Predictions,
-    count_pairs,
-    divide_counts,
     encode_labels,
     select_counted_rows,
 )
@@ -66,17 +64,6 @@ def compute_accuracy(predictions: Predictions) -> float:
 def compute_error(predictions: Predictions) -> float:
     """Return the fraction of rows whose class is predicted incorrectly."""
     return 1 - compute_accuracy(predictions)
-
-
-def compute_balanced_accuracy(predictions: Predictions) -> float:
-    """Return the mean recall of the classes that occur."""
-    assert predictions.classes is not None
-    pairs = count_pairs(predictions.truth, predictions.predicted, len(predictions.classes), predictions.weights)
-    # The sums match scikit-learn's: including absent classes would change the last bit.
-    occurs = np.flatnonzero(pairs.any(axis=0) | pairs.any(axis=1))
-    pairs = np.ascontiguousarray(pairs[np.ix_(occurs, occurs)])
-    recall = divide_counts(np.diagonal(pairs), pairs.sum(axis=1))  # (c,)
-    return float(np.mean(recall[~np.isnan(recall)]))
 
 
 def compute_class_score(position: int, predictions: Predictions) -> float:
@@ -248,7 +235,7 @@ CLASSIFICATION = _name_metrics(
     {
         "accuracy": Metric(compute_accuracy),
         "error": Metric(compute_error),
-        "balanced_accuracy": Metric(compute_balanced_accuracy),
+        "balanced_accuracy": Metric(partial(_compare_values, metrics.balanced_accuracy_score)),
         "precision": Metric(partial(compute_class_score, 0)),
         "recall": Metric(partial(compute_class_score, 1)),
         "f1": Metric(partial(compute_class_score, 2)),

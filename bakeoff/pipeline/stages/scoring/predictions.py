@@ -1,9 +1,8 @@
-"""The predictions of a model for some rows, their true values, and the counts of rows of each class.
+"""The predictions of a fitted model for some rows, checked and encoded, with the true values of the rows.
 
-Checked outputs of a fitted model: labels that are classes, finite numbers, probabilities that sum to 1.
-
-Anything else would yield a meaningless number that looks like a score. scikit-learn checks some of this, but only for
-some metrics; a label that is not a class would be counted as the class before which it sorts.
+Predictions are labels that are classes, finite numbers, and probabilities that sum to 1. Anything else would yield a
+meaningless number that looks like a score. scikit-learn checks some of this, but only for some metrics; a label that is
+not a class would be counted as the class before which it sorts.
 """
 
 import time
@@ -20,6 +19,7 @@ from bakeoff.pipeline.text.wording import name_first
 
 FOREIGN = -1
 NUMBERS = "biuf"
+"""NumPy type kinds of numbers: Booleans, integers and floats."""
 MAX_LISTED_CLASSES = 10
 
 
@@ -236,7 +236,7 @@ def _require_shape(method: str, values: np.ndarray, shape: tuple[int, ...], part
 
 def _require_finite(source: str, values: np.ndarray, part: str) -> None:
     """Reject values (m,) or (m, c) that are not finite numbers."""
-    if values.dtype.kind not in "biuf":
+    if values.dtype.kind not in NUMBERS:
         raise InvalidPredictions(f"{source} returns {values.ravel()[0]!r}, which is not a number.")
     is_finite = np.isfinite(values)
     if is_finite.all():

@@ -1,16 +1,14 @@
-"""scikit-learn's scorers as metrics, which are tried on simulated predictions before anything is fitted.
+"""The items of ``evaluation.metrics``: bakeoff's metrics, scikit-learn's scorers, and user-defined metrics.
 
 A scorer takes a model and rows. Here it receives a model that returns stored predictions, so the same scorer object
-computes the same number, and the original model predicts only once for all metrics.
+computes the same number, and the original model predicts only once for all metrics. A scorer such as ``neg_max_error``
+is minus an error, so that greater is better. The same error is available under its own name, ``max_error``: positive,
+and lower is better.
 
-A scorer such as ``neg_max_error`` is minus an error, so that greater is better. The same error is available under its
-own name, ``max_error``: positive, and lower is better.
+A user-defined metric is a mapping with a ``_target_``, which names a scorer or a function (y_true, y_pred), and may
+give the sign and needs of the function and its additional arguments. A dotted name alone means ``{_target_: NAME}``.
 
-The items of ``evaluation.metrics``: names, and mappings that describe a user-defined metric.
-
-A name is one of bakeoff's metrics or a scorer of scikit-learn. A mapping has a ``_target_``, which names a scorer or a
-function (y_true, y_pred), and may give the sign and needs of the function and its additional arguments. A dotted name
-alone means ``{_target_: NAME}``.
+Scorers and user-defined metrics are tried on simulated predictions before anything is fitted.
 """
 
 import math

@@ -1,6 +1,6 @@
-"""The base of all splitters: argument checks, the validation part, and the split for the run's model.
+"""The base of all splitters, with their input and the splits that they return.
 
-The input of a splitter, and the splits that it returns.
+The base checks the arguments, sets a validation part aside, and makes the split for the run's model.
 """
 
 import hashlib

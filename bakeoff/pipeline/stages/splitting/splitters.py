@@ -1,9 +1,7 @@
-"""Splitters that do not depend on time: random, by groups, or by user-defined parts or folds.
+"""The splitters: random, by groups, by user-defined parts or folds, and in the order of time.
 
-Splits in the order of time: each part follows the rows that it is predicted from.
-
-The unit is a point in time: a distinct value of ``dataset.time``, whose rows stay together, or, without that key, a row
-in the order of the dataset.
+In the order of time, each part follows the rows from which it is predicted. The unit is a point in time: a distinct
+value of ``dataset.time``, whose rows stay together, or, without that key, a row in the order of the dataset.
 """
 
 from collections.abc import Iterator

@@ -1,11 +1,10 @@
-"""Candidates: the points of a space that tuning tries, their rows, and how they are fitted together along a path.
+"""Candidates: the points of a space that tuning tries, their rows, their fits along a path, and the simplest of them.
 
 Points are numbered across all grids as in scikit-learn's ``ParameterGrid``: parameters in alphabetical order, the last
 one varying fastest. It looks points up by arithmetic, so large spaces are never enumerated.
 
-The rule of one standard error: the simplest candidate whose mean score is not clearly worse than the best one.
-
-A space declares which values are simpler: ``simpler: {max_depth: smaller, min_samples_leaf: greater}``. Candidates are
+The rule of one standard error chooses the simplest candidate whose mean score is not clearly worse than the best one. A
+space declares which values are simpler: ``simpler: {max_depth: smaller, min_samples_leaf: greater}``. Candidates are
 ordered by the first parameter, equal ones by the second, and so on. Lists count by their sum, and null has no limit.
 
 References
@@ -129,31 +128,39 @@ def fit_candidates(
     seconds : float
         The wall time of the fit; the first of a path includes the shared work of the path.
     """
+    groups = _list_groups(learner, grids, positions)
+    order = range(len(groups)) if seed is None else np.random.default_rng(seed).permutation(len(groups))
+    for place in order:
+        parameter, points = groups[place]
+        # All candidates of a group share the parameters of its first one, except the one along the path.
+        shared = clone(learner).set_params(**next(iter(points.values())))
+        values = [point[parameter] for point in points.values()] if parameter else []
+        # A value in the grid may be an estimator, which itself must not be fitted.
+        fits = _iter_fits(clone(shared), parameter, values, FitRows(X, y, weights))
+        for position in points:
+            started = time.perf_counter()
+            fitted = next(fits)
+            yield position, fitted, time.perf_counter() - started
+
+
+def _list_groups(
+    learner: Any, grids: Sequence[Grid], positions: Collection[int] | None
+) -> list[tuple[str | None, dict[int, dict[str, Any]]]]:
+    """Return the candidates that are fitted together, by position, with the parameter along whose path they lie."""
     groups = []
     n_before = 0
     for grid in grids:
         points = ParameterGrid(grid)
-        if positions is None:
-            numbers: Sequence[int] = range(len(points))
-        else:
-            numbers = [i - n_before for i in sorted(positions) if 0 <= i - n_before < len(points)]
-        parameter = _choose_path_parameter(learner, grid)
-        groups += [(n_before, points, parameter, group) for group in _group_candidates(grid, parameter, numbers)]
         # Positions are counted across all grids, as in ParameterGrid.
+        allowed = range(n_before, n_before + len(points))
+        numbers = [position - n_before for position in (allowed if positions is None else sorted(positions))]
+        numbers = [number for number in numbers if 0 <= number < len(points)]
+        parameter = _choose_path_parameter(learner, grid)
+        for group in _group_candidates(grid, parameter, numbers):
+            has_path = len(group) > 1
+            groups.append((parameter if has_path else None, {n_before + number: points[number] for number in group}))
         n_before += len(points)
-    order = range(len(groups)) if seed is None else np.random.default_rng(seed).permutation(len(groups))
-    for place in order:
-        n_before, points, parameter, group = groups[place]
-        # All candidates of a group share the parameters of its first one, except the one along the path.
-        shared = clone(learner).set_params(**points[group[0]])
-        has_path = parameter is not None and len(group) > 1
-        values = [points[number][str(parameter)] for number in group] if has_path else []
-        # A value in the grid may be an estimator, which itself must not be fitted.
-        fits = _iter_fits(clone(shared), parameter if has_path else None, values, FitRows(X, y, weights))
-        for number in group:
-            started = time.perf_counter()
-            fitted = next(fits)
-            yield n_before + number, fitted, time.perf_counter() - started
+    return groups
 
 
 def _iter_fits(learner: Any, parameter: str | None, values: Sequence[Any], rows: FitRows) -> Iterator[BaseEstimator]:
@@ -202,21 +209,17 @@ class TuningData:
     X : DataFrame of shape (n, d)
         Training rows, then validation rows if tuning may use them.
     y : ndarray of shape (n,)
-    n_train : int
-        The number of training rows.
+    inner_splits : sequence of (ndarray, ndarray)
+        Positions of the rows to fit on and to score on, for each inner fold.
     score : callable
         (fitted learner, prepared X, y, weights of the rows or None) -> float, in the metric's natural sign.
     greater_is_better : bool
-    is_classification : bool
-        Whether y holds labels, whose proportions the inner folds keep.
     seed : int
-        The seed of the inner folds.
+        The seed of the order in which a race uses the inner folds.
     weights : ndarray of shape (n,) or None
         The weight of each row in fits and scores.
     prepare : callable
         (prepared X, y, weights) of the rows to fit on -> the data on which the learner is fitted.
-    inner_splits : sequence of (ndarray, ndarray), optional
-        Positions of the rows to fit on and to score on, for each inner fold; by default the rows are shuffled.
     number : int
         The number of the fold; -1 for the model fitted on all rows.
     count_fit : callable
@@ -225,14 +228,12 @@ class TuningData:
 
     X: pd.DataFrame
     y: np.ndarray
-    n_train: int
+    inner_splits: Sequence[tuple[np.ndarray, np.ndarray]]
     score: Callable[[BaseEstimator, pd.DataFrame, np.ndarray, np.ndarray | None], float]
     greater_is_better: bool
-    is_classification: bool
     seed: int
     weights: np.ndarray | None = None
     prepare: Callable[[Any, np.ndarray, np.ndarray | None], FitRows] = FitRows
-    inner_splits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
     number: int = -1
     count_fit: Callable[[], object] = object
 

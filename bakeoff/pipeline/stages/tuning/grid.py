@@ -1,9 +1,11 @@
-"""Tuning: choose hyperparameters on the validation part, or by inner cross-validation on the training part.
+"""Choose hyperparameters on the validation part, or by inner cross-validation on the training part.
 
 Preprocessing is fitted inside each inner fold, once for all candidates; the test rows are never seen. A learner that
 can fit many values of a parameter together (`PathEstimator`) does so. The candidate with the best mean score is chosen,
 or the first of several equal ones. With a budget, candidates are tried in a random order until the time is over.
 """
+
+from __future__ import annotations
 
 import math
 import time
@@ -17,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import KFold, ParameterGrid, StratifiedKFold
+from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import InvalidPredictions, UserError, did_you_mean, require_folds
@@ -215,122 +217,34 @@ class GridTuning:
         self._warn_of_absent_candidates(model[-1])
         if not self.candidates:
             return model, None
-        scores, seconds = self._score_candidates(model, data)
-        is_fitted = ~np.isnan(seconds)  # (number of candidates, inner folds)
-        n_folds = is_fitted.sum(axis=1)
-        rows = np.flatnonzero(n_folds)  # the candidates that were tried
-        mean_scores = np.array([scores[row, is_fitted[row]].mean() for row in rows])
-        # A candidate that dropped out of a race cannot be chosen.
-        final_scores = np.where(n_folds[rows] == n_folds.max(), mean_scores, np.nan)
-        best = find_best_candidate(final_scores, data.greater_is_better)
-        if self.select != BEST:
-            candidates = [self.candidates[row] for row in rows]
-            of_best = scores[rows[best], is_fitted[rows[best]]]  # (inner folds,)
-            error = float(np.std(of_best, ddof=1) / np.sqrt(len(of_best)))
-            is_close = np.abs(final_scores - final_scores[best]) <= error  # (number of tried candidates,)
-            best = find_simplest(candidates, is_close, final_scores, self.simpler, data.greater_is_better)
+        results = CandidateResults(self, model, data)
+        results.collect()
+        rows = np.flatnonzero(results.n_folds)  # the candidates that were tried
+        mean_scores = np.array([results.get_scores(row).mean() for row in rows])
+        best = self._find_best(results, rows, mean_scores, data.greater_is_better)
         best_params = self.candidates[rows[best]]
-        learner_params = {f"learner__{name}": value for name, value in best_params.items()}
-        best_model: Pipeline = clone(model).set_params(**learner_params)
-        fit_seconds = [seconds[row, is_fitted[row]].mean() for row in rows]
+        best_model: Pipeline = clone(model).set_params(
+            **{f"learner__{name}": best_params[name] for name in best_params}
+        )
+        fit_seconds = [results.seconds[row, results.is_fitted[row]].mean() for row in rows]
         table = pd.DataFrame(self.candidates).iloc[rows].assign(validation_score=mean_scores, fit_seconds=fit_seconds)
-        return best_model, table if self.race is None else table.assign(**{INNER_FOLDS: n_folds[rows]})
+        return best_model, table if self.race is None else table.assign(**{INNER_FOLDS: results.n_folds[rows]})
 
-    def _score_candidates(self, model: Pipeline, data: TuningData) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores and the seconds of the fits, both of shape (number of candidates, inner folds).
-
-        They are NaN for candidates that were not tried.
-        """
-        started = time.monotonic()
-        inner_splits = self._make_inner_splits(data)
-        rows = {position: row for row, position in enumerate(self.positions)}
-        scores = np.full((len(self.candidates), len(inner_splits)), np.nan)
-        seconds = np.full_like(scores, np.nan)
-        left_out: list[str] = []
-        n_most = self.tried[data.number] if self.tried else math.inf
-        budget = math.inf if self.tried or self.budget is None else self.budget
-        seed = None if self.budget is None else self.seed
-
-        def score_fold(number: int) -> Iterator[int]:
-            train, validation = inner_splits[number]
-            # Candidates differ only in parameters of the learner, so the rows are preprocessed only once.
-            X, Q = preprocess_tables(model, data.X.iloc[train], data.y[train], data.X.iloc[validation])
-            given = data.prepare(X, data.y[train], data.select_weights(train))
-            weights = data.select_weights(validation)
-            fits = fit_candidates(model[-1], self.allowed_grids, given.X, given.y, rows, given.weights, seed)
-            for position, learner, fit_seconds in fits:
-                row = rows[position]
-                score = partial(data.score, given.complete(learner), Q, data.y[validation], weights)
-                scores[row, number] = self._score_candidate(row, score, left_out)
-                seconds[row, number] = fit_seconds
-                data.count_fit()
-                yield row
-
-        numbers = range(len(inner_splits))
-        race = partial(self._race, score_fold, inner_splits, rows, scores, data)
-        folds = map(score_fold, numbers) if self.race is None else iter([race(self.race)])
-        # With a budget, each candidate is scored on all inner folds before the next one, otherwise fold by fold.
-        steps = chain.from_iterable(folds) if self.budget is None else zip(*folds, strict=True)
-        for n_tried, _ in enumerate(steps, start=1):
-            if n_tried >= n_most or time.monotonic() - started >= budget:
-                break
-        if left_out:
-            is_fitted = ~np.isnan(seconds)
-            is_scored = is_fitted.any(axis=1) & ~(is_fitted & np.isnan(scores)).any(axis=1)
-            if not is_scored.any():
-                raise InvalidPredictions(f"tuning has no candidate left; {left_out[0]}")
-        return scores, seconds
-
-    def _race(
-        self,
-        score_fold: Callable[[int], Iterator[int]],
-        inner_splits: Sequence[tuple[np.ndarray, np.ndarray]],
-        rows: dict[int, int],
-        scores: np.ndarray,
-        data: TuningData,
-        alpha: float,
-    ) -> Iterator[int]:
-        """Score inner folds in random order, and drop candidates from the race after each look.
-
-        Parameters
-        ----------
-        score_fold : callable
-            Scores the candidates in the race on an inner fold, and yields the row of each.
-        inner_splits : sequence of (ndarray, ndarray)
-        rows : dict of int to int
-            The position of each candidate in the race -> its row; candidates that drop out are removed.
-        scores : ndarray of shape (number of candidates, inner folds)
-            Filled by `score_fold`.
-        data : TuningData
-        alpha : float
-            The chance, over all looks, that a candidate as good as the best one is dropped.
-        """
-        level = choose_level(alpha, len(rows))
-        order = np.random.default_rng(data.seed).permutation(len(inner_splits)).tolist()
-        looks = tuple(range(self.burn_in, len(order) + 1))
-        ratio = float(np.mean([len(validation) / len(train) for train, validation in inner_splits]))
-        for n_done, number in enumerate(order, start=1):
-            yield from score_fold(number)
-            if n_done in looks:
-                positions = np.array(list(rows))
-                done = scores[list(rows.values())][:, order[:n_done]]  # (candidates in the race, n_done)
-                for position in positions[find_worse(done, looks, ratio, level, data.greater_is_better)].tolist():
-                    del rows[position]
-            if len(rows) == 1:
-                return
-
-    def _score_candidate(self, row: int, score: Callable[[], float], left_out: list[str]) -> float:
-        """Return the score of a candidate on an inner fold; NaN, with a warning, if it is left out."""
-        candidate = ", ".join(f"{name}={value}" for name, value in self.candidates[row].items())
-        try:
-            with InvalidPredictions.placed(f"the candidate {candidate} of tuning"):
-                return score()
-        except InvalidPredictions as error:
-            if self.strict:
-                raise
-            left_out.append(str(error))
-            warnings.warn(f"left out: {error}", stacklevel=2)
-            return float("nan")
+    def _find_best(
+        self, results: CandidateResults, rows: np.ndarray, mean_scores: np.ndarray, greater_is_better: bool
+    ) -> int:
+        """Return the position, among the candidates that were tried, of the one that the rule selects."""
+        n_folds = results.n_folds[rows]
+        # A candidate that dropped out of a race cannot be chosen.
+        final_scores = np.where(n_folds == n_folds.max(), mean_scores, np.nan)
+        best = find_best_candidate(final_scores, greater_is_better)
+        if self.select == BEST:
+            return best
+        of_best = results.get_scores(rows[best])  # (inner folds,)
+        error = float(np.std(of_best, ddof=1) / np.sqrt(len(of_best)))
+        is_close = np.abs(final_scores - final_scores[best]) <= error  # (number of tried candidates,)
+        candidates = [self.candidates[row] for row in rows]
+        return find_simplest(candidates, is_close, final_scores, self.simpler, greater_is_better)
 
     def count_fits(self, tried: Any = None) -> int:
         """Return the number of fits of the learner per fold: candidates on their inner folds, and the best one.
@@ -360,19 +274,127 @@ class GridTuning:
                 )
                 warnings.warn(message, stacklevel=2)
 
-    def _make_inner_splits(self, data: TuningData) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return, for each inner fold, the rows to fit on and the rows to score on."""
-        train = np.arange(data.n_train)
-        if self.folds == 0:
-            return [(train, np.arange(data.n_train, len(data.y)))]
-        if data.inner_splits is not None:
-            return list(data.inner_splits)
-        y = data.y[train]
-        # Without enough rows of each class, scikit-learn would warn or raise.
-        can_stratify = data.is_classification and np.unique(y, return_counts=True)[1].min() >= self.folds
-        k_fold = StratifiedKFold if can_stratify else KFold
-        splitter = k_fold(self.folds, shuffle=True, random_state=data.seed)
-        return list(splitter.split(train, y))
+
+class CandidateResults:
+    """The scores and the fit times of candidates on the inner folds, which are collected while candidates are fitted.
+
+    Parameters
+    ----------
+    tuning : GridTuning
+    model : Pipeline
+        It does not change.
+    data : TuningData
+
+    Attributes
+    ----------
+    scores, seconds : ndarray of shape (number of candidates, inner folds)
+        NaN where a candidate was not tried, or where its score is not defined.
+    rows : dict of int to int
+        The position of each candidate among all points -> its row; a race removes those that drop out.
+    left_out : list of str
+        The reasons why candidates were left out.
+    """
+
+    def __init__(self, tuning: GridTuning, model: Pipeline, data: TuningData) -> None:
+        self.tuning = tuning
+        self.model = model
+        self.data = data
+        self.rows = {position: row for row, position in enumerate(tuning.positions)}
+        self.scores = np.full((len(tuning.candidates), len(data.inner_splits)), np.nan)
+        self.seconds = np.full_like(self.scores, np.nan)
+        self.left_out: list[str] = []
+
+    @property
+    def is_fitted(self) -> np.ndarray:
+        """Whether each candidate was fitted on each inner fold."""
+        return ~np.isnan(self.seconds)
+
+    @property
+    def n_folds(self) -> np.ndarray:
+        """The number of inner folds on which each candidate was fitted."""
+        return self.is_fitted.sum(axis=1)
+
+    def get_scores(self, row: int) -> np.ndarray:
+        """Return the scores of a candidate on the inner folds on which it was fitted."""
+        return self.scores[row, self.is_fitted[row]]
+
+    def collect(self) -> None:
+        """Fit and score the candidates until all are done, the time is over, or the recorded number is reached.
+
+        Raises
+        ------
+        InvalidPredictions
+            The predictions of a candidate, or of all candidates, cannot be scored.
+        """
+        started = time.monotonic()
+        tuning = self.tuning
+        n_most = tuning.tried[self.data.number] if tuning.tried else math.inf
+        budget = math.inf if tuning.tried or tuning.budget is None else tuning.budget
+        numbers = range(len(self.data.inner_splits))
+        folds = map(self._score_fold, numbers) if tuning.race is None else iter([self._race(tuning.race)])
+        # With a budget, each candidate is scored on all inner folds before the next one, otherwise fold by fold.
+        steps = chain.from_iterable(folds) if tuning.budget is None else zip(*folds, strict=True)
+        for n_tried, _ in enumerate(steps, start=1):
+            if n_tried >= n_most or time.monotonic() - started >= budget:
+                break
+        is_unscored = (self.is_fitted & np.isnan(self.scores)).any(axis=1)
+        if self.left_out and is_unscored[self.n_folds > 0].all():
+            raise InvalidPredictions(f"tuning has no candidate left; {self.left_out[0]}")
+
+    def _score_fold(self, number: int) -> Iterator[None]:
+        """Fit and score the candidates on an inner fold; yield after each."""
+        data = self.data
+        learner = self.model[-1]
+        train, validation = data.inner_splits[number]
+        # Candidates differ only in parameters of the learner, so the rows are preprocessed only once.
+        X, Q = preprocess_tables(self.model, data.X.iloc[train], data.y[train], data.X.iloc[validation])
+        given = data.prepare(X, data.y[train], data.select_weights(train))
+        weights = data.select_weights(validation)
+        seed = None if self.tuning.budget is None else self.tuning.seed
+        fits = fit_candidates(learner, self.tuning.allowed_grids, given.X, given.y, self.rows, given.weights, seed)
+        for position, fitted, seconds in fits:
+            row = self.rows[position]
+            score = partial(data.score, given.complete(fitted), Q, data.y[validation], weights)
+            self.scores[row, number] = self._score_candidate(row, score)
+            self.seconds[row, number] = seconds
+            data.count_fit()
+            yield
+
+    def _score_candidate(self, row: int, score: Callable[[], float]) -> float:
+        """Return the score of a candidate on an inner fold; NaN, with a warning, if it is left out."""
+        candidate = ", ".join(f"{name}={value}" for name, value in self.tuning.candidates[row].items())
+        try:
+            with InvalidPredictions.placed(f"the candidate {candidate} of tuning"):
+                return score()
+        except InvalidPredictions as error:
+            if self.tuning.strict:
+                raise
+            self.left_out.append(str(error))
+            warnings.warn(f"left out: {error}", stacklevel=2)
+            return float("nan")
+
+    def _race(self, alpha: float) -> Iterator[None]:
+        """Score inner folds in random order, and drop candidates from the race after each look.
+
+        Parameters
+        ----------
+        alpha : float
+            The chance, over all looks, that a candidate as good as the best one is dropped.
+        """
+        inner_splits = self.data.inner_splits
+        level = choose_level(alpha, len(self.rows))
+        order = np.random.default_rng(self.data.seed).permutation(len(inner_splits)).tolist()
+        looks = tuple(range(self.tuning.burn_in, len(order) + 1))
+        ratio = float(np.mean([len(validation) / len(train) for train, validation in inner_splits]))
+        for n_done, number in enumerate(order, start=1):
+            yield from self._score_fold(number)
+            if n_done in looks:
+                done = self.scores[list(self.rows.values())][:, order[:n_done]]  # (candidates in the race, n_done)
+                is_worse = find_worse(done, looks, ratio, level, self.data.greater_is_better)
+                for position in np.array(list(self.rows))[is_worse].tolist():
+                    del self.rows[position]
+            if len(self.rows) == 1:
+                return
 
 
 def list_candidate_learners(learner: Any, tuning: NoTuning | GridTuning) -> list[Any]:

@@ -1,27 +1,22 @@
-"""A race: candidates of tuning that are clearly worse than the best one are dropped before all inner folds are fitted.
+"""P-values corrected for looks, and the race of tuning candidates, which uses them.
 
-As in ``tune_race_anova`` of tidymodels' finetune, the inner folds come in random order, and candidates are compared
-after a burn-in of three folds and after each further one. The test is the corrected paired t-test of comparisons, whose
-level is corrected for the looks, and for the number of candidates: the best of many equally good ones leads by chance.
+A test that is repeated while folds are added errs more often than its level says. Under the assumption of the corrected
+t-test, that all folds are equally correlated, the p-values of all looks have a known distribution, which depends only
+on the numbers of folds at the looks and on n_test / n_train. A p-value is replaced by the probability that the smallest
+of all looks is as small. Testing this at alpha is testing each look at the same, smaller level.
 
-References
-----------
-Kuhn, M. (2014). Futility analysis in the cross-validation of machine learning models. arXiv:1405.6974. Maron, O. and
-Moore, A. W. (1997). The racing algorithm: model selection for lazy learners. Artificial Intelligence Review 11,
-193-225.
-
-P-values corrected for looking: a test that is repeated while folds are added errs more often than its level says.
-
-Under the assumption of the corrected t-test, that all folds are equally correlated, the p-values of all looks have a
-known distribution, which depends only on the numbers of folds at the looks and on n_test / n_train. A p-value is
-replaced by the probability that the smallest of all looks is as small. Testing this at alpha is testing each look at
-the same, smaller level.
+A race drops candidates that are clearly worse than the best one before all inner folds are fitted. As in
+``tune_race_anova`` of tidymodels' finetune, the inner folds come in random order, and candidates are compared after a
+burn-in of three folds and after each further one. The level is also corrected for the number of candidates, because the
+best of many equally good ones leads by chance.
 
 References
 ----------
 Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. Machine Learning 52, 239-281, for the
 correlation. Pocock, S. J. (1977). Group sequential methods in the design and analysis of clinical trials. Biometrika
-64, 191-199, for a constant level.
+64, 191-199, for a constant level. Kuhn, M. (2014). Futility analysis in the cross-validation of machine learning
+models. arXiv:1405.6974. Maron, O. and Moore, A. W. (1997). The racing algorithm: model selection for lazy learners.
+Artificial Intelligence Review 11, 193-225.
 """
 
 from functools import cache
