@@ -79,12 +79,6 @@ def test_row_numbers_of_pandas_are_left_out_and_named_ones_are_a_column(tmp_path
     assert [raw.notes for raw in raws] == [(note,), (), ()]
 
 
-def test_a_column_of_lists_is_left_out_and_said(tmp_path: Path) -> None:
-    raw = read_file(write(tmp_path, pa.table({"x": [1, 2], "tags": [["a"], None]}))["parquet"], LAYOUT)
-    assert (list(raw.frame), len(raw.notes)) == (["x"], 1)
-    assert "Column 'tags': cells of type " in raw.notes[0]
-
-
 def test_the_folder_of_a_file_adds_no_column(tmp_path: Path) -> None:
     folder = tmp_path / "year=2020"
     folder.mkdir()

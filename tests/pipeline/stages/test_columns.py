@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pandas as pd
 import pytest
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import Column, Dataset, load_frame, read_table
+from bakeoff.pipeline.stages.dataset import Column, Dataset
 from bakeoff.pipeline.stages.dataset.convert import convert_columns, convert_like
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles
 from bakeoff.pipeline.stages.dataset.loaders import make_dataset
@@ -202,41 +201,6 @@ def test_a_value_has_one_spelling_in_whatever_form_it_arrives() -> None:
 def test_a_code_with_leading_zeros_stays_text_where_a_column_is_nominal_or_the_target(cells: Any) -> None:
     assert column_of(dataset_of(x=cells, _nominal=["x"])).values == ("007", "010")
     assert dataset_of(y=cells).classes.tolist() == ["007", "010"]
-
-
-@pytest.mark.parametrize("first", [2**53, -(2**53) - 1, 2**63 - 2])
-@pytest.mark.parametrize("source", ["csv", "json", "parquet", "arrow", "frame", "frame with missing cells", "objects"])
-def test_neighbours_beyond_the_integers_of_float64_stay_different(source: str, first: int, tmp_path: Path) -> None:
-    codes = [first + row % 2 for row in range(40)]
-    if "missing" in source:
-        codes[0] = None  # type: ignore[call-overload]
-    dtype = object if source == "objects" else "Int64" if "missing" in source else "int64"
-    frame = pd.DataFrame(
-        {"x": pd.Series(codes, dtype=dtype), "y": [row % 2 for row in range(40)], "z": [row % 3 for row in range(40)]}
-    )
-    writers: dict[str, Callable[[Path], Any]] = {
-        "csv": lambda path: frame.to_csv(path, index=False),
-        "json": lambda path: frame.to_json(path, orient="records"),
-        "parquet": frame.to_parquet,
-        "arrow": frame.to_feather,
-    }
-    if source in writers:
-        writers[source](tmp_path / f"table.{source}")
-
-    def load(target: str, **keys: Any) -> Dataset:
-        if source in writers:
-            return read_table(str(tmp_path / f"table.{source}"), target, **keys)
-        return load_frame(frame, target, **keys)
-
-    expected = {str(first), str(first + 1)}
-    nominal = load("y", nominal=["x"]).columns[0]
-    assert set(nominal.values) == expected
-    if codes[0] is not None:
-        groups = load("y", groups="x").groups
-        assert groups is not None
-        assert np.unique(groups).size == 2
-    classes = load("x", task="classification", drop_missing_target=True).classes
-    assert {str(label) for label in classes} == expected
 
 
 @pytest.mark.parametrize("cells", [[0, 1, 2, 1], [0.0, 1.0, 2.0, 1.0], ["0", "1", "2", "1"], ["0", "1.0", "2.00", "1"]])

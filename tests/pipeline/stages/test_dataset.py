@@ -12,7 +12,7 @@ import pytest
 from sklearn import datasets
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, read_table
+from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, read_table
 
 PEOPLE = """\
 age,height,job,owner,code,bought
@@ -66,22 +66,6 @@ def test_positive_class_of_a_bundled_set_is_the_one_named_or_the_last() -> None:
     assert load_bundled("breast_cancer", positive="benign").positive == "benign"
     assert load_bundled("breast_cancer").positive == "malignant"
     assert load_bundled("iris").positive is None
-
-
-def test_colours_are_the_lectures_six_points() -> None:
-    data = load_lecture_table("colours", "colour", positive="Red")
-    assert data.X.to_numpy().tolist() == [[-1, 3], [2, 1], [-2, 2], [-1, 2], [-1, 0], [1, 1]]
-    assert "".join(label[0] for label in data.y) == "RBRBBR"
-    assert (data.nominal, data.positive, data.name) == ([], "Red", "colours")
-
-
-def test_cars_are_rs_fifty_stopping_distances() -> None:
-    data = load_lecture_table("cars", "distance", task="regression")
-    assert (data.task, data.X.shape) == ("regression", (50, 1))
-    assert data.X["speed"].mean() == pytest.approx(15.4)
-    assert data.y.mean() == pytest.approx(42.98)
-    slope, intercept = np.polyfit(data.X["speed"], data.y, 1)
-    assert (slope, intercept) == pytest.approx((3.932409, -17.579095), abs=1e-6)  # lm(dist~speed)
 
 
 # Task and target

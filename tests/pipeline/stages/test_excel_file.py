@@ -51,10 +51,6 @@ def test_cells_have_the_types_of_the_sheet(tmp_path: Path) -> None:
     assert (raw.name, raw.notes) == ("people", ())
 
 
-def test_text_that_looks_like_a_number_stays_text(tmp_path: Path) -> None:
-    assert read(tmp_path, [["zip"], ["007"], ["010"]]).frame["zip"].tolist() == ["007", "010"]
-
-
 def test_the_first_sheet_is_read_and_the_others_are_named(tmp_path: Path) -> None:
     file = write(tmp_path, [["x"], [1]], [["x"], [2]], [["x"], [3]])
     raw = read_file(file, FileLayout())

@@ -25,11 +25,6 @@ def test_types_are_those_of_json(tmp_path: Path) -> None:
     assert raw.frame["size"].tolist() == [1.7, 2.0]
 
 
-def test_a_column_of_numbers_and_text_is_text_as_spelled(tmp_path: Path) -> None:
-    raw = read(tmp_path, '{"x": 39.1}\n{"x": "?"}\n{"x": 40.0}\n{"x": "007"}\n')
-    assert raw.frame["x"].tolist() == ["39.1", "?", "40", "007"]
-
-
 def test_a_list_of_objects_is_the_same_table(tmp_path: Path) -> None:
     lines = ['{"x": 1, "y": "a"}', '{"x": 2, "y": "b"}']
     listed = read(tmp_path, f"[{','.join(lines)}]", "people.json")
@@ -38,12 +33,6 @@ def test_a_list_of_objects_is_the_same_table(tmp_path: Path) -> None:
     for raw in (listed, in_lines):
         assert raw.frame["x"].tolist() == as_pandas_reads["x"].tolist()
         assert raw.frame["y"].tolist() == as_pandas_reads["y"].tolist()
-
-
-def test_a_column_of_objects_is_left_out_and_said(tmp_path: Path) -> None:
-    raw = read(tmp_path, '{"x": 1, "place": {"lat": 2}}\n')
-    assert list(raw.frame) == ["x"]
-    assert raw.notes == ("Column 'place': cells of type dict are not supported; it is left out.",)
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_metrics_that_cannot_be_had_are_refused(entries: Any) -> None:
 
 
 N_DRAWS = 60
-OWN_SCORES = ("precision", "recall", "f1", "balanced_accuracy", "mcc", "kappa", "log_loss", "roc_auc")
+OWN_SCORES = ("precision", "recall", "f1", "log_loss", "roc_auc")
 LETTERS = np.array(list("abcdefghijkl"))
 
 
@@ -251,16 +251,6 @@ def score_by_scikit_learn(name: str, predictions: Predictions) -> float:
     truth = predictions.truth[counts]
     predicted = predictions.predicted[counts]
     weights = None if predictions.weights is None else predictions.weights[counts]
-    values: dict[str, Callable[..., Any]] = {
-        "balanced_accuracy": metrics.balanced_accuracy_score,
-        "mcc": metrics.matthews_corrcoef,
-        "kappa": metrics.cohen_kappa_score,
-    }
-    if name in {"mcc", "kappa"} and len(set(truth)) == 1:
-        return math.nan
-    if name in values:
-        labels = {"labels": predictions.classes} if name == "kappa" else {}
-        return float(values[name](truth, predicted, sample_weight=weights, **labels))
     if name in {"precision", "recall", "f1"}:
         by_class = metrics.precision_recall_fscore_support(
             truth, predicted, labels=predictions.classes, sample_weight=weights, zero_division=np.nan

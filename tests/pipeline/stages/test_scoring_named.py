@@ -30,8 +30,6 @@ from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION, REGRESSION, 
 from bakeoff.pipeline.stages.scoring.names import DEFAULTS
 from bakeoff.pipeline.stages.scoring.predictions import Predictions, predict_rows
 from bakeoff.pipeline.stages.scoring.scorers import (
-    MACRO_SCORES,
-    ScorerFormula,
     Target,
     find_bounds,
     find_metric,
@@ -195,19 +193,6 @@ def test_no_score_is_beyond_its_bounds(name: str) -> None:
     if name in SHARP:
         assert math.isinf(high) or max(found) == pytest.approx(high)
         assert math.isinf(low) or low in {-1.0} or min(found) == pytest.approx(low)
-
-
-@pytest.mark.parametrize("name", MACRO_SCORES)
-@pytest.mark.parametrize("has_weights", [False, True])
-def test_macro_scores_are_those_of_scikit_learn_to_the_last_bit(name: str, has_weights: bool) -> None:
-    rng = np.random.default_rng(0)
-    for n_classes in (2, 3, 7):
-        for n_rows in (1, 2, 5, 30, 400):
-            truth, predicted = rng.integers(0, n_classes, (2, n_rows))
-            weights = rng.uniform(0.1, 3, n_rows) if has_weights else None
-            predictions = Predictions(truth, predicted, classes=np.arange(n_classes), weights=weights)
-            theirs = ScorerFormula(get_scorer(name), name=name)(predictions)
-            assert np.array_equal(find_metric(name).formula(predictions), theirs, equal_nan=True)
 
 
 # Undefined scores
@@ -502,11 +487,6 @@ def test_weights_reach_a_function_that_takes_them_and_others_are_refused() -> No
 def test_metrics_of_the_user_that_cannot_be_computed_are_refused(entry: Any, message: str) -> None:
     with pytest.raises(UserError, match=message):
         choose(entry)
-
-
-def test_a_metric_whose_responses_the_learner_lacks_is_refused() -> None:
-    with pytest.raises(UserError, match="names 'sharpness', which needs predict_proba, and Perceptron has none"):
-        choose({"_target_": "mine.sharpness"}, Perceptron())
 
 
 def test_two_metrics_of_one_name_are_refused() -> None:

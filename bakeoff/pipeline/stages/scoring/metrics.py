@@ -74,12 +74,6 @@ def compute_class_score(position: int, predictions: Predictions) -> float:
     return float(scores[predictions.classes == predictions.positive][0])
 
 
-def compute_macro_score(position: int, predictions: Predictions) -> float:
-    """Return the mean of precision (position 0), recall (1) or F1 (2) of the classes that occur; NaN if one is 0/0."""
-    occurring = np.union1d(predictions.truth, predictions.predicted)
-    return float(np.mean(predictions.class_scores[position][occurring]))
-
-
 def compute_log_loss(predictions: Predictions) -> float:
     """Return the mean negative log-probability of the true class, in nats (scikit-learn's clipping keeps it finite)."""
     assert predictions.probabilities is not None

@@ -38,7 +38,6 @@ from bakeoff.pipeline.stages.scoring.metrics import (
     SKILL,
     Bounds,
     Metric,
-    compute_macro_score,
 )
 from bakeoff.pipeline.stages.scoring.names import COST
 from bakeoff.pipeline.stages.scoring.predictions import Predictions, encode_labels
@@ -342,8 +341,6 @@ BETTER_DEFINED = {
 }
 """Scorers for which bakeoff's formula is used: it returns the same number, but is defined if a class is absent or rows
 have weights, or undefined where scikit-learn divides by a tiny number instead of 0."""
-MACRO_SCORES = ("precision_macro", "recall_macro", "f1_macro")
-"""Scorers for which one count of classes is shared, because scikit-learn's checks take longer than small scores."""
 NUMBERS = Target(np.array([0.5, 1.25, 2.75]))
 """Targets for which every scorer of a task can be computed."""
 
@@ -391,8 +388,6 @@ def find_metric(name: str) -> Metric:
         metric = known[BETTER_DEFINED[scorer_name]]
         if is_negative:
             metric = replace(metric, formula=partial(_negate, metric.formula), greater_is_better=True)
-    elif scorer_name in MACRO_SCORES:
-        metric = Metric(partial(compute_macro_score, MACRO_SCORES.index(scorer_name)))
     else:
         is_skill = scorer_name.startswith(SKILLS)
         bounds = ERROR if scorer_name.startswith(UNBOUNDED) else SKILL if is_skill else FRACTION
