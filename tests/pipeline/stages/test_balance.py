@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from doubles import Log, Recorder, experiment, numbered
 from imblearn.over_sampling import SMOTE
-from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.class_weight import compute_sample_weight
 
@@ -115,18 +114,6 @@ def test_an_object_that_does_not_resample_is_refused() -> None:
 
 
 # In the loop
-
-
-def test_a_weighted_fit_is_that_of_balanced_class_weights() -> None:
-    data = load_bundled("breast_cancer")
-    data = replace(data, X=data.X.iloc[:, :5])
-    built = experiment(data, LogisticRegression(max_iter=5000, tol=1e-8), balance=ClassWeights())
-    (split,) = built.make_splits().folds
-    fold = evaluate_split(built, 0, split)
-    own = LogisticRegression(max_iter=5000, tol=1e-8, class_weight="balanced")
-    own.fit(data.X.iloc[split.train], data.y[split.train])
-    assert fold.predictions.probabilities is not None
-    np.testing.assert_allclose(fold.predictions.probabilities, own.predict_proba(data.X.iloc[split.test]), atol=1e-9)
 
 
 def test_weights_of_the_dataset_reach_the_fit_and_the_scores() -> None:

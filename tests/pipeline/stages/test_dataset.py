@@ -12,7 +12,7 @@ import pytest
 from sklearn import datasets
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, read_table
+from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, read_table
 
 PEOPLE = """\
 age,height,job,owner,code,bought
@@ -66,6 +66,13 @@ def test_positive_class_of_a_bundled_set_is_the_one_named_or_the_last() -> None:
     assert load_bundled("breast_cancer", positive="benign").positive == "benign"
     assert load_bundled("breast_cancer").positive == "malignant"
     assert load_bundled("iris").positive is None
+
+
+def test_cars_are_rs_fifty_stopping_distances() -> None:
+    data = load_lecture_table("cars", "distance", task="regression")
+    assert (data.task, data.X.shape) == ("regression", (50, 1))
+    slope, intercept = np.polyfit(data.X["speed"], data.y, 1)
+    assert (slope, intercept) == pytest.approx((3.932409, -17.579095), abs=1e-6)  # lm(dist~speed)
 
 
 # Task and target
@@ -212,7 +219,6 @@ def test_digest_changes_with_the_task_the_order_of_rows_and_the_groups() -> None
         ("x,y\n1,a\n", {"groups": "q"}, "dataset.groups='q' is not a column"),
         ("x,y\n1,a\n", {"drop": "x"}, r"dataset.drop='x' must be a list \(dataset.drop=\[x\]\)"),
         ("x,y\n1,a\n", {"ordered": ["x"]}, r"must be a mapping \(dataset.ordered={NAME: VALUE}\)"),
-        ("x,y\n1,a\n", {"numeric": ["y"]}, "dataset.target='y' and dataset.numeric name a column twice"),
         ("x,y\n1,a\n", {"drop": ["y"]}, "name a column twice"),
         ("x,y\n1,a\n", {"groups": "y"}, "name a column twice"),
         ("x,w,y\n1,2,a\n", {"groups": "w", "drop": ["w"]}, "name a column twice"),

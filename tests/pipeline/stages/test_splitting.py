@@ -407,7 +407,6 @@ def of(text: str, groups: list[int] | None = None, **columns: list[Any]) -> Spli
     ("splitter", "target", "message"),
     [
         (Holdout(test=0.5, validation=0.5), of("ab" * 5), "evaluation.validation=0.5 .* leaves no rows for training"),
-        (KFold(folds=5, validation=0.9), of("ab" * 5), "evaluation.validation=0.9 sets 9 rows aside"),
         (KFold(folds=3), of("aaaaabb"), "least populated class .* only 2 members"),
         (GroupKFold(folds=3), of("ababab", [1, 1, 1, 2, 2, 2]), "3 folds, but there are 2 groups"),
         (TimeSeries(folds=3, validation=0.1), of("abab"), "evaluation.validation=0.1 .* leave no rows"),

@@ -135,8 +135,6 @@ Collected = tuple[Source, Roles, ColumnRules]
 """The arguments of `make_dataset`: the cells of a source, and the configuration of its columns."""
 COLLECTORS: dict[Callable[..., Dataset], Callable[..., Collected]] = {}
 """Function that loads a dataset -> the function that collects its cells before they are interpreted."""
-
-
 ARROW_THREADS = "arrow"
 """The name of the threads that Arrow starts while a table is read, and starts again after a fork."""
 
@@ -146,7 +144,7 @@ def interpret(collect: Callable[Parameters, Collected]) -> Callable[Parameters, 
 
     @wraps(collect)
     def load(*args: Parameters.args, **keys: Parameters.kwargs) -> Dataset:
-        with _naming_threads(ARROW_THREADS):
+        with _naming_threads():
             return make_dataset(*collect(*args, **keys))
 
     COLLECTORS[load] = collect
@@ -154,13 +152,13 @@ def interpret(collect: Callable[Parameters, Collected]) -> Callable[Parameters, 
 
 
 @contextmanager
-def _naming_threads(name: str) -> Iterator[None]:
-    """Give a name to the threads that a library starts in the block: they inherit that of this one, on Linux alone."""
+def _naming_threads() -> Iterator[None]:
+    """Name the threads that Arrow starts in the block: they inherit the name of this one, on Linux alone."""
     file = Path(f"/proc/self/task/{get_native_id()}/comm")
     earlier = file.read_text() if file.is_file() else ""
     try:
         with suppress(OSError):
-            file.write_text(name)
+            file.write_text(ARROW_THREADS)
         yield
     finally:
         with suppress(OSError):

@@ -219,7 +219,7 @@ class GridTuning:
             return model, None
         results = CandidateResults(self, model, data)
         results.collect()
-        rows = np.flatnonzero(results.n_folds)  # the candidates that were tried
+        rows: list[int] = np.flatnonzero(results.n_folds).tolist()  # the candidates that were tried
         mean_scores = np.array([results.get_scores(row).mean() for row in rows])
         best = self._find_best(results, rows, mean_scores, data.greater_is_better)
         best_params = self.candidates[rows[best]]
@@ -231,7 +231,7 @@ class GridTuning:
         return best_model, table if self.race is None else table.assign(**{INNER_FOLDS: results.n_folds[rows]})
 
     def _find_best(
-        self, results: CandidateResults, rows: np.ndarray, mean_scores: np.ndarray, greater_is_better: bool
+        self, results: CandidateResults, rows: list[int], mean_scores: np.ndarray, greater_is_better: bool
     ) -> int:
         """Return the position, among the candidates that were tried, of the one that the rule selects."""
         n_folds = results.n_folds[rows]
