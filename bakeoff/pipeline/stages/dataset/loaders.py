@@ -139,8 +139,8 @@ ARROW_THREADS = "arrow"
 """The name of the threads that Arrow starts while a table is read, and starts again after a fork."""
 
 
-def interpret(collect: Callable[Parameters, Collected]) -> Callable[Parameters, Dataset]:
-    """Return the function that makes a dataset from what another function collects, and enter both in `COLLECTORS`."""
+def make_loader(collect: Callable[Parameters, Collected]) -> Callable[Parameters, Dataset]:
+    """Return the function that makes a dataset of what another function collects; register both in `COLLECTORS`."""
 
     @wraps(collect)
     def load(*args: Parameters.args, **keys: Parameters.kwargs) -> Dataset:
@@ -165,7 +165,7 @@ def _naming_threads() -> Iterator[None]:
             file.write_text(earlier)
 
 
-@interpret
+@make_loader
 def read_table(
     path: str | Sequence[str], target: str, test_path: str | Sequence[str] | None = None, **keys: Any
 ) -> Collected:
@@ -213,7 +213,7 @@ def load_lecture_table(name: str, target: str, task: str = "classification", pos
     return replace(dataset, columns=(), notes=())
 
 
-@interpret
+@make_loader
 def load_query(target: str, **keys: Any) -> Collected:
     """Read a dataset from a database.
 
@@ -233,7 +233,7 @@ def load_query(target: str, **keys: Any) -> Collected:
     return read_query(query), roles, rules
 
 
-@interpret
+@make_loader
 def load_openml(id: int, target: str | None = None, data_home: str | None = None, **keys: Any) -> Collected:
     """Load a dataset from openml.org.
 
@@ -297,7 +297,7 @@ def _fetch_openml(id: int, data_home: str | None) -> tuple[Any, list[str]]:
     return bunch, [" ".join(str(warning.message).split()) for warning in caught]
 
 
-@interpret
+@make_loader
 def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Collected:
     """Make a dataset from a table passed from Python code.
 
@@ -353,11 +353,11 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
     UserError
         A column does not exist, has two roles, or does not agree with its declared kind; or a target is missing.
     """
-    names = [str(name) for name in source.frame.columns]
+    names = list(source.frame.columns)
     named = name_roles(names, roles, rules)
     target = named.pop(TARGET)
     source, rules = settle_source(source, rules)
-    frame = source.frame.set_axis(names, axis=1).reset_index(drop=True)
+    frame = source.frame
     target_cells = read_cells(frame[target], rules, source.declared)
     is_kept = ~find_missing(target_cells)  # (n,)
     row_notes = _answer_missing_targets(is_kept, target_cells, roles, source.name)

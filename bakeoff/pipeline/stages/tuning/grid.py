@@ -223,10 +223,9 @@ class GridTuning:
         mean_scores = np.array([results.get_scores(row).mean() for row in rows])
         best = self._find_best(results, rows, mean_scores, data.greater_is_better)
         best_params = self.candidates[rows[best]]
-        best_model: Pipeline = clone(model).set_params(
-            **{f"learner__{name}": best_params[name] for name in best_params}
-        )
-        fit_seconds = [results.seconds[row, results.is_fitted[row]].mean() for row in rows]
+        learner_params = {f"learner__{name}": value for name, value in best_params.items()}
+        best_model: Pipeline = clone(model).set_params(**learner_params)
+        fit_seconds = np.nanmean(results.seconds[rows], axis=1)
         table = pd.DataFrame(self.candidates).iloc[rows].assign(validation_score=mean_scores, fit_seconds=fit_seconds)
         return best_model, table if self.race is None else table.assign(**{INNER_FOLDS: results.n_folds[rows]})
 
@@ -316,7 +315,7 @@ class CandidateResults:
 
     def get_scores(self, row: int) -> np.ndarray:
         """Return the scores of a candidate on the inner folds on which it was fitted."""
-        return self.scores[row, self.is_fitted[row]]
+        return self.scores[row, ~np.isnan(self.seconds[row])]
 
     def collect(self) -> None:
         """Fit and score the candidates until all are done, the time is over, or the recorded number is reached.
