@@ -46,7 +46,7 @@ from bakeoff.pipeline.stages.tuning import (
 )
 from bakeoff.pipeline.stages.tuning.candidates import find_simplest
 from bakeoff.pipeline.stages.tuning.grid import CandidateResults
-from bakeoff.pipeline.stages.tuning.race import correct_for_looks, find_worse
+from bakeoff.pipeline.stages.tuning.race import correct_for_looks, find_level, find_worse
 from bakeoff.pipeline.sweep.job_runner import prepare_job
 
 SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
@@ -439,6 +439,13 @@ def test_a_race_looks_for_the_first_time_after_its_burn_in() -> None:
     for burn_in in (2, 3, 5):
         _, table, _ = race(0.0001, GridTuning({"max_depth": [1, 3, 4]}, folds=10, race=0.05, burn_in=burn_in))
         assert table["inner_folds"][0] == burn_in
+
+
+def test_the_level_of_each_look_is_the_p_value_that_is_corrected_to_the_level_of_all_looks() -> None:
+    assert find_level(0.05, (5,), 1 / 9) == 0.05
+    level = find_level(0.05, (3, 4, 5), 1 / 9)
+    assert 0.05 / 3 < level < 0.05
+    assert correct_for_looks(np.array([level]), (3, 4, 5), 1 / 9)[0] == pytest.approx(0.05, abs=1e-4)
 
 
 def test_a_p_value_smaller_than_all_simulated_ones_has_the_bound_of_bonferroni() -> None:

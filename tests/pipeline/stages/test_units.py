@@ -83,7 +83,7 @@ def test_numbers_without_a_common_unit_are_nominal_with_a_line_and_never_identif
 def test_a_unit_in_one_cell_alone_is_reported() -> None:
     column = load([*map(str, range(39)), "39 kg"]).columns[0]
     assert (column.kind, column.role) == ("nominal", "feature")
-    assert "39 of 40 cells are numbers, the others '39 kg'" in column.suspicions[0]
+    assert "39 of 40 cells are numbers, the others '39 kg', so" in column.suspicions[0]
 
 
 def test_a_given_unit_reads_cells_with_and_without_it_and_refuses_others() -> None:
