@@ -5,8 +5,6 @@ can fit many values of a parameter together (`PathEstimator`) does so. The candi
 or the first of several equal ones. With a budget, candidates are tried in a random order until the time is over.
 """
 
-from __future__ import annotations
-
 import math
 import time
 import warnings
@@ -230,7 +228,7 @@ class GridTuning:
         return best_model, table if self.race is None else table.assign(**{INNER_FOLDS: results.n_folds[rows]})
 
     def _find_best(
-        self, results: CandidateResults, rows: list[int], mean_scores: np.ndarray, greater_is_better: bool
+        self, results: "CandidateResults", rows: list[int], mean_scores: np.ndarray, greater_is_better: bool
     ) -> int:
         """Return the position, among the candidates that were tried, of the one that the rule selects."""
         n_folds = results.n_folds[rows]
