@@ -10,7 +10,8 @@ from bakeoff.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.commands.compare.python import ComparisonResult, compare
-    from bakeoff.pipeline.commands.diff.python import DifferenceResult, ablate, diff
+    from bakeoff.pipeline.commands.diff.python import ablate, diff
+    from bakeoff.pipeline.commands.diff.result import DifferenceResult
     from bakeoff.pipeline.commands.inspect.python import Inspection, inspect
     from bakeoff.pipeline.commands.serve.python import ship
     from bakeoff.pipeline.commands.work.python import WorkResult, work
@@ -29,7 +30,7 @@ __all__ = [
 MODULES: Mapping[str, str] = {
     "BakeoffWarning": "python.call",
     "ComparisonResult": "commands.compare.python",
-    "DifferenceResult": "commands.diff.python",
+    "DifferenceResult": "commands.diff.result",
     "Inspection": "commands.inspect.python",
     "Model": "model.pyfunc",
     "RunResult": "python.run",

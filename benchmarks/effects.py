@@ -25,7 +25,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import numpy as np
 
 from bakeoff.learners import RandomForestClassifier
-from bakeoff.pipeline.commands.diff.hybrids import Changes, compute_effects, estimate_effects, list_hybrids
+from bakeoff.pipeline.commands.diff.effects import Changes, compute_effects, estimate_effects, list_hybrids
 from benchmarks.planted_changes import measure_planted_changes
 from benchmarks.simulated_tables import Evaluation, score_naive_bayes, score_neighbors
 from benchmarks.tables import DOCS, machine, replace_part

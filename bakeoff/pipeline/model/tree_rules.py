@@ -5,8 +5,9 @@ scalers, encoders and one-hot encoding. The value of the feature for each cell o
 that thresholds and codes can be translated back. Any other feature keeps the name given by preprocessing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -175,7 +176,7 @@ def list_rules(learner: Any, features: Sequence[Feature]) -> list[Rule]:
     """Return a rule for each leaf of one of bakeoff's fitted trees, sorted by decreasing number of rows."""
     tree = learner.fitted_tree_
     rules = []
-    for node, path in _walk_leaves(learner):
+    for node, path in walk_leaves(partial(_list_branches, learner)):
         conditions = describe_path(path, dict(enumerate(features)))
         value = np.ravel(tree.value[node])
         n_rows = int(tree.n_node_samples[node])
@@ -187,12 +188,20 @@ def list_rules(learner: Any, features: Sequence[Feature]) -> list[Rule]:
     return sorted(rules, key=lambda rule: -rule.n_rows)
 
 
-def _walk_leaves(learner: Any) -> Iterator[tuple[int, tuple[Branch, ...]]]:
-    """Yield each leaf from left to right, with the branches that lead to it."""
+def walk_leaves(
+    list_branches: Callable[[int], Sequence[tuple[int, Branch]]],
+) -> Iterator[tuple[int, tuple[Branch, ...]]]:
+    """Yield each leaf of a tree from left to right, with the branches that lead to it.
+
+    Parameters
+    ----------
+    list_branches : callable
+        Returns the children of a node, each with the branch to it; a leaf has none.
+    """
     stack: list[tuple[int, tuple[Branch, ...]]] = [(0, ())]
     while stack:
         node, path = stack.pop()
-        branches = _list_branches(learner, node)
+        branches = list_branches(node)
         if not branches:
             yield node, path
         stack.extend((child, (*path, branch)) for child, branch in reversed(branches))

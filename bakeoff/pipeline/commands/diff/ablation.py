@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
-import numpy as np
-
 from bakeoff.pipeline.commands.compare.comparison import ComparedMetric
 from bakeoff.pipeline.commands.compare.hypothesis_tests import subtract_scores
 from bakeoff.pipeline.commands.diff.changes import (
@@ -22,19 +20,18 @@ from bakeoff.pipeline.commands.diff.changes import (
     Mixture,
     Variant,
     find_changes,
-    mix_variants,
 )
-from bakeoff.pipeline.commands.diff.difference import Findings, MeasuredChange, describe_effect, tabulate_effects
+from bakeoff.pipeline.commands.diff.effects import Changes, Effect, estimate_effects
 from bakeoff.pipeline.commands.diff.hybrids import (
-    Changes,
-    Effect,
     HybridSweep,
-    estimate_effects,
+    align_sides,
+    choose_headline,
     find_ratio,
+    read_side,
     separate_changes,
 )
 from bakeoff.pipeline.commands.diff.request import AblateRequest
-from bakeoff.pipeline.commands.diff.sides import align_sides, choose_headline, read_named_side
+from bakeoff.pipeline.commands.diff.result import DifferenceResult, MeasuredChange, describe_effect, tabulate_effects
 from bakeoff.pipeline.config.compose_job import compose_job, compose_parts
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.config.options import load_yaml, read_option
@@ -44,7 +41,6 @@ from bakeoff.pipeline.tables.report import Report
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 SINGLE_SPLIT = (
     "With one split there are no p-values, and no simpler configuration is chosen; evaluation=repeated_kfold runs the "
@@ -54,7 +50,7 @@ SINGLE_SPLIT = (
 
 def ablate(
     request: AblateRequest, words: Sequence[str], source: ConfigSource, command: str, *, quiet: bool = False
-) -> Findings | None:
+) -> DifferenceResult | None:
     """Take out the options of a run one at a time, and run the simpler configuration that follows.
 
     Parameters
@@ -69,7 +65,7 @@ def ablate(
 
     Returns
     -------
-    Findings or None
+    DifferenceResult or None
         None if only the plan was requested.
 
     Raises
@@ -78,50 +74,48 @@ def ablate(
         The run cannot be repeated, nothing can be taken out, or a job is invalid or failed.
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    side = read_named_side(store, request.run, request)
+    side = read_side(store, request.run, request)
     metric = choose_headline([side.run])
     sweep = HybridSweep("ablate", [side.run], words, source, quiet)
     start, _, dataset = align_sides(side, side, store, request.tracking__experiment, sweep.evaluation)
     removal = _plan_removal(request, start, list(map(str, dataset.X.columns)), side.run.run_id)
-    hybrids = [frozenset[int](), *(frozenset([i]) for i in range(len(removal.changes)))]
-    evaluate = partial(sweep.evaluate, removal, store=store, metric=metric.name)
-    evaluated = evaluate(hybrids)
-    if evaluated is None:
+    measure = partial(_measure_removals, sweep, removal, store, metric.name, request.alpha)
+    effects = measure([frozenset([i]) for i in range(len(removal.changes))])
+    if effects is None:
         return None
-    effects = _estimate_removals(*evaluated, request.alpha)
     measured = list(zip(removal.changes, effects, strict=True))
     verdict = [_count_effects(measured, request.alpha)]
     difference = math.nan
     weak = frozenset(i for i, effect in enumerate(effects) if effect.p_value > request.alpha)
-    again = evaluate([hybrids[0], weak]) if weak else None
-    if again is not None:
-        (effect,) = _estimate_removals(*again, request.alpha)
+    simpler = measure([weak]) if weak else None
+    if simpler is not None:
+        (effect,) = simpler
         difference = effect.mean
         verdict += _describe_simpler(removal, weak, effect, metric, request.alpha)
     sign = 1 if metric.greater_is_better else -1
-    ordered = sorted(measured, key=lambda each: sign * each[1].mean)
-    report = _write_report(side.run, store, metric, verdict, ordered, command)
-    return Findings("ablation", report, [side.run], store, ordered, difference)
-
-
-def _write_report(
-    run: StoredRun,
-    store: Store,
-    metric: ComparedMetric,
-    verdict: list[str],
-    measured: Sequence[MeasuredChange],
-    command: str,
-) -> Report:
-    place = f"run {run.run_id} in {hide_secrets(store.uri)}"
-    is_tested = measured[0][1].is_tested
-    return Report(
-        question=f"Which options of {run.name} matter?",
-        selection=f"{place}; an effect is that of taking an option or a column out",
+    measured.sort(key=lambda each: sign * each[1].mean)
+    report = Report(
+        question=f"Which options of {side.run.name} matter?",
+        selection=(
+            f"run {side.run.run_id} in {hide_secrets(store.uri)}; an effect is that of taking an option or a column out"
+        ),
         verdict=verdict,
         sections=[(tabulate_effects(measured, metric), [])],
-        notes=[] if is_tested else [SINGLE_SPLIT],
+        notes=[] if effects[0].is_tested else [SINGLE_SPLIT],
         command=hide_secrets(command),
     )
+    return DifferenceResult("ablation", report, [side.run], store, measured, difference)
+
+
+def _measure_removals(
+    sweep: HybridSweep, removal: Mixture, store: Store, metric: str, alpha: float, hybrids: Sequence[Changes]
+) -> list[Effect] | None:
+    """Run hybrids and the configuration of the run itself, and return the effect of each hybrid; None for a plan."""
+    evaluated = sweep.evaluate(removal, [frozenset(), *hybrids], store, metric)
+    if evaluated is None:
+        return None
+    runs, scores = evaluated
+    return estimate_effects(subtract_scores(scores[1:], scores[0]), find_ratio(runs), alpha)
 
 
 def _plan_removal(request: AblateRequest, start: Variant, names: Sequence[str], run_id: str) -> Mixture:
@@ -180,11 +174,6 @@ def make_default(variant: Variant) -> Variant:
     return Variant(settled, settle_choices(settled, {**choices, "preprocessing": NOT_CHOSEN}))
 
 
-def _estimate_removals(runs: Sequence[StoredRun], scores: np.ndarray, alpha: float) -> list[Effect]:
-    """Return the effect of each hybrid against the first, the run itself."""
-    return estimate_effects(subtract_scores(scores[1:], scores[0]), find_ratio(runs), alpha)
-
-
 def _count_effects(measured: Sequence[MeasuredChange], alpha: float) -> str:
     told_apart = [change.key for change, effect in measured if effect.p_value <= alpha]
     if not told_apart:
@@ -213,4 +202,5 @@ def _describe_simpler(
 def write_words(variant: Variant) -> list[str]:
     """Return words that compose a configuration: its overrides, and each key in which these do not lead to it."""
     composed = Variant(compose_job(variant.overrides).spec, variant.choices, variant.overrides)
-    return list(mix_variants(composed, variant, find_changes(composed, variant)).overrides)
+    changes = find_changes(composed, variant)
+    return list(Mixture(composed, variant, changes).make_hybrid(range(len(changes))).overrides)

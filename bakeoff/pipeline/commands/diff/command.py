@@ -18,7 +18,7 @@ from bakeoff.pipeline.tables.output_file import CSV, DIFFERENCE, TERMINAL, write
 from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.commands.diff.difference import Findings
+    from bakeoff.pipeline.commands.diff.result import DifferenceResult
     from bakeoff.pipeline.config.engine import ConfigSource
 
 EXIT_WORSE = 1
@@ -82,7 +82,7 @@ def _write_command(verb: str, words: Sequence[str]) -> str:
     return shlex.join(["bakeoff", verb, *words])
 
 
-def _show(request: ReportRequest, findings: Findings) -> None:
+def _show(request: ReportRequest, findings: DifferenceResult) -> None:
     """Write the report, or the changed rows to a CSV file and the report to the terminal."""
     from bakeoff.pipeline.commands.compare.request import SUFFIX
 
@@ -96,4 +96,5 @@ def _show(request: ReportRequest, findings: Findings) -> None:
     write_report(findings.report, form, output, partial(findings.render, form))
     if request.keep and not findings.is_plan:
         experiment = request.tracking__experiment
-        print_note(f"kept as run {findings.keep(experiment)} of experiment {experiment}{SUFFIX}")
+        kept = findings.keep(experiment)
+        print_note(f"kept as run {kept.run_id} of experiment {experiment}{SUFFIX}")

@@ -1,14 +1,12 @@
 """Why two runs differ: the effect of each change between their configurations, and the rows predicted differently.
 
 Effects are measured, not modelled: hybrids of both configurations are run on the same splits as the jobs of a sweep.
-
-Findings about changes between configurations, in all formats, and their storage as a run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from io import StringIO
 
 import numpy as np
@@ -16,131 +14,49 @@ import pandas as pd
 
 from bakeoff.pipeline.commands.compare.comparison import ComparedMetric
 from bakeoff.pipeline.commands.compare.hypothesis_tests import subtract_scores
-from bakeoff.pipeline.commands.compare.stored_comparison import keep_report
-from bakeoff.pipeline.commands.diff.changes import ROW_COLUMNS, Change, ChangedRows, RowGroup, compare_predictions
-from bakeoff.pipeline.commands.diff.hybrids import (
+from bakeoff.pipeline.commands.diff.changed_rows import ROW_COLUMNS, ChangedRows, compare_predictions
+from bakeoff.pipeline.commands.diff.changes import EVALUATION, NOT_SET, VALIDATION, Change
+from bakeoff.pipeline.commands.diff.effects import (
     Effect,
-    HybridSweep,
     compute_effects,
     estimate_effects,
     find_interactions,
+    list_hybrids,
+)
+from bakeoff.pipeline.commands.diff.hybrids import (
+    SEED,
+    HybridSweep,
+    align_sides,
+    choose_headline,
     find_ratio,
     have_same_splits,
-    list_hybrids,
     read_fold_scores,
+    read_side,
     separate_changes,
 )
 from bakeoff.pipeline.commands.diff.request import DiffRequest
-from bakeoff.pipeline.commands.diff.sides import align_sides, choose_headline, describe_differences, read_named_side
+from bakeoff.pipeline.commands.diff.result import DifferenceResult, MeasuredChange, describe_effect, tabulate_effects
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.tables.output_file import write_csv
-from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, Section, render_document, render_page
+from bakeoff.pipeline.sweep.differences import DECISIVE_TAGS, find_changes
+from bakeoff.pipeline.tables.report import Report, Section
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.wording import ABSENT, NOISE, equate_p, format_change, format_p, format_score, join_words
+from bakeoff.pipeline.text.wording import ABSENT, NOISE, format_change, format_score, join_words
+from bakeoff.pipeline.tracking.provenance import count_changed_lines
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import TABLES, StoredRun, read_tables
-
-MeasuredChange = tuple[Change, Effect]
-CHANGE_COLUMNS = ("key", "before", "after", "effect", "low", "high", "p_value")
-
-
-@dataclass(frozen=True)
-class Findings:
-    """The findings about changes.
-
-    Attributes
-    ----------
-    kind : str
-        ``difference`` or ``ablation``.
-    report : Report
-    runs : sequence of StoredRun
-        The runs to which the findings refer.
-    store : Store
-    measured : sequence of (Change, Effect)
-        The changes; the effects are NaN if only the plan was requested.
-    difference : float
-        The difference of the mean headline scores.
-    changed_rows : ChangedRows or None
-    is_worse : bool
-        Whether the second configuration is significantly worse than the first.
-    is_plan : bool
-    """
-
-    kind: str
-    report: Report
-    runs: Sequence[StoredRun]
-    store: Store
-    measured: Sequence[MeasuredChange]
-    difference: float
-    changed_rows: ChangedRows | None = None
-    is_worse: bool = False
-    is_plan: bool = False
-
-    @property
-    def changes(self) -> pd.DataFrame:
-        """The changes with effect, interval and p-value, and the interactions and the rest as rows."""
-        rows = [(each.key, each.before, each.after, *asdict(effect).values()) for each, effect in self.measured]
-        return pd.DataFrame(rows, columns=CHANGE_COLUMNS)
-
-    @property
-    def rows(self) -> pd.DataFrame:
-        """The test rows whose prediction changed."""
-        return pd.DataFrame(columns=ROW_COLUMNS) if self.changed_rows is None else self.changed_rows.table
-
-    @property
-    def groups(self) -> pd.DataFrame:
-        """What the rows that became worse have in common."""
-        groups = () if self.changed_rows is None else self.changed_rows.groups
-        return pd.DataFrame([asdict(group) for group in groups], columns=[each.name for each in fields(RowGroup)])
-
-    def render(self, to: str) -> str:
-        """Return the findings in a format."""
-        if to == "csv":
-            text = StringIO()
-            write_csv(self.changes, text)
-            return text.getvalue()
-        if to == "json":
-            tables = {name: getattr(self, name).to_dict("records") for name in ("changes", "rows", "groups")}
-            return render_document(self.kind, {"difference": self.difference, **tables})
-        return render_page(self.report) if to == "html" else TEXT_FORMATS[to](self.report)
-
-    def keep(self, experiment: str) -> str:
-        """Store the findings as a run of the comparisons of an experiment, and return its id."""
-        runs = {run.run_id: run.name for run in self.runs}
-        return keep_report(self.store, experiment, self.kind, self.report, runs, self.render)
-
-
-def tabulate_effects(measured: Sequence[MeasuredChange], metric: ComparedMetric) -> Table:
-    """Return the table of changes with their effects."""
-    headings: Row = ["change", Cell("before", TEXT), Cell("after", TEXT), "effect", Cell("interval", TEXT), "p (Holm)"]
-    lines = [
-        [
-            change.key,
-            change.before or ABSENT,
-            change.after or ABSENT,
-            format_change(effect.mean),
-            f"[{format_change(effect.low)}, {format_change(effect.high)}]" if effect.is_tested else ABSENT,
-            format_p(effect.p_value),
-        ]
-        for change, effect in measured
-    ]
-    footnote = "Intervals are not adjusted for the number of effects." if len(lines) > 1 else ""
-    return make_table(f"Effects on {metric.label}", headings, lines, footnote)
-
-
-def describe_effect(effect: Effect) -> str:
-    """Return an effect with its p-value, if there is one."""
-    size = format_change(effect.mean)
-    return f"{size} ({equate_p(effect.p_value)})" if effect.is_tested else size
-
 
 REST = "the rest"
 INTERACTIONS = "interactions"
 UNUSED_EVALUATION = "evaluation= was not used, because both runs have the same configuration."
 MAX_SHOWN_ROWS = 10
+FIXED_KEYS = (SEED, EVALUATION)
+"""The beginnings of the params that hybrids share."""
+CONFIGURED_NAMES = tuple(DECISIVE_TAGS[tag] for tag in ("dataset_digest", "code_hash", "threads"))
+"""What differs between repeated runs only because their configurations do."""
+COMMIT_TAG = "mlflow.source.git.commit"
 
 
 @dataclass(frozen=True)
@@ -178,13 +94,13 @@ class RunDifference:
     @property
     def is_identical(self) -> bool:
         """Whether neither a configuration, nor a score, nor a prediction differs."""
-        has_same_rows = self.rows is not None and not len(self.rows.table)
+        has_same_rows = self.rows is not None and self.rows.table.empty
         return has_same_rows and not (self.measured or self.described or self.total.mean)
 
 
 def explain_difference(
     request: DiffRequest, words: Sequence[str], source: ConfigSource, command: str, *, quiet: bool = False
-) -> Findings:
+) -> DifferenceResult:
     """Find the changes between two runs, run the hybrids, and measure the effect of each change.
 
     Parameters
@@ -204,15 +120,15 @@ def explain_difference(
         The runs cannot be compared, or a hybrid is invalid or failed.
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    a, b = (read_named_side(store, word, request, request.sweep) for word in (request.a, request.b))
+    a, b = (read_side(store, word, request, request.sweep) for word in (request.a, request.b))
     sweep = HybridSweep("diff", [a.run, b.run], words, source, quiet)
     start, end, dataset = align_sides(a, b, store, request.tracking__experiment, sweep.evaluation)
     metric = choose_headline(sweep.runs)
     mixture = separate_changes(start, end)
     changes = mixture.changes
     evaluated = sweep.evaluate(mixture, list_hybrids(len(changes)), store, metric.name) if changes else None
-    compared = sweep.runs if evaluated is None else [evaluated[0][0], evaluated[0][-1]]
-    runs = compared if sweep.evaluation else sweep.runs
+    repeated = sweep.runs if evaluated is None else [evaluated[0][0], evaluated[0][-1]]
+    runs = repeated if sweep.evaluation else sweep.runs
     total = _measure_total(store, runs, metric, request.alpha)
     measured, interactions = _explain_total(total, changes, evaluated, request.alpha)
     found = RunDifference(
@@ -221,38 +137,15 @@ def explain_difference(
         total=total,
         measured=measured,
         interactions=interactions,
-        described=describe_differences(runs, is_repeated=evaluated is not None and compared == runs),
-        rows=_compare_rows(store, compared, dataset, request.alpha),
+        described=_describe_differences(runs, is_repeated=evaluated is not None and repeated == runs),
+        rows=_compare_rows(store, repeated, dataset, request.alpha),
         alpha=request.alpha,
         notes=[UNUSED_EVALUATION] if sweep.evaluation and not changes else [],
     )
     is_plan = evaluated is None and bool(changes)
     is_worse = not is_plan and _is_worse(found, request.fail_if)
     report = _write_report(found, hide_secrets(store.uri), hide_secrets(command), request.rows)
-    return Findings("difference", report, runs, store, measured, total.mean, found.rows, is_worse, is_plan)
-
-
-def _write_report(found: RunDifference, uri: str, command: str, shown_rows: str) -> Report:
-    before, after = found.runs
-    verdict = [SAME] if found.is_identical else list(_write_verdict(found))
-    return Report(
-        question=f"Why do {before.name} and {after.name} differ?",
-        selection=f"from run {before.run_id} to run {after.run_id} in {uri}",
-        verdict=verdict,
-        sections=list(_tabulate(found, shown_rows)),
-        notes=[*found.notes, *_write_notes(found)],
-        command=command,
-    )
-
-
-def _is_worse(found: RunDifference, fail_if: str) -> bool:
-    """Return whether the second run is significantly worse; reject a gate on scores that were not tested."""
-    total = found.total
-    if fail_if == "worse" and total.mean and not total.is_tested:
-        raise UserError(
-            "fail_if=worse needs several scores of both runs on the same test rows; use evaluation=repeated_kfold."
-        )
-    return total.p_value <= found.alpha and (total.mean < 0) == found.metric.greater_is_better
+    return DifferenceResult("difference", report, runs, store, measured, total.mean, found.rows, is_worse, is_plan)
 
 
 def _measure_total(store: Store, runs: Sequence[StoredRun], metric: ComparedMetric, alpha: float) -> Effect:
@@ -272,10 +165,8 @@ def _explain_total(
 
     The second list contains sentences on pairs of changes that act together. The effects of a plan are unknown.
     """
-    if changes and evaluated is None:
-        return [(change, Effect()) for change in changes], []
-    measured: list[MeasuredChange] = []
-    remainders = {REST: total.mean}
+    measured = [(change, Effect()) for change in changes]
+    remainders = {} if changes else {REST: total.mean}
     sentences: list[str] = []
     if evaluated is not None:
         runs, rows = evaluated
@@ -293,6 +184,31 @@ def _explain_total(
     return [*measured, *others], sentences
 
 
+def _describe_differences(runs: Sequence[StoredRun], *, is_repeated: bool) -> list[tuple[str, str, str]]:
+    """Return what two runs record that hybrids do not contain: its name, and both values.
+
+    Parameters
+    ----------
+    runs : sequence of StoredRun
+        Two runs.
+    is_repeated : bool
+        Whether both are runs of this code, so that their data and code differ only because their configurations do.
+    """
+    a, b = runs
+    omitted = CONFIGURED_NAMES if is_repeated else ()
+    found = [(each.name, each.stored, each.now) for each in find_changes(a.tags, b.tags) if each.name not in omitted]
+    commits = [run.tags.get(COMMIT_TAG, "") for run in runs]
+    lines = count_changed_lines(*commits) if all(commits) and commits[0] != commits[1] else ""
+    if lines:
+        found.append(("files changed between the commits", ABSENT, lines))
+    settings = {
+        key: (a.params.get(key, NOT_SET), b.params.get(key, NOT_SET))
+        for key in sorted({*a.params, *b.params})
+        if key.startswith(FIXED_KEYS) and key != ".".join(VALIDATION)
+    }
+    return [*found, *((key, before, after) for key, (before, after) in settings.items() if before != after)]
+
+
 def _compare_rows(store: Store, runs: Sequence[StoredRun], dataset: Dataset, alpha: float) -> ChangedRows | None:
     """Compare the stored predictions of two runs; return None if they are gone, or for other test rows."""
     texts = [read_tables(store, run).get(TABLES[0]) for run in runs]
@@ -303,7 +219,29 @@ def _compare_rows(store: Store, runs: Sequence[StoredRun], dataset: Dataset, alp
     return compare_predictions(before, after, dataset, alpha)
 
 
+def _is_worse(found: RunDifference, fail_if: str) -> bool:
+    """Return whether the second run is significantly worse; reject a gate on scores that were not tested."""
+    total = found.total
+    if fail_if == "worse" and total.mean and not total.is_tested:
+        raise UserError(
+            "fail_if=worse needs several scores of both runs on the same test rows; use evaluation=repeated_kfold."
+        )
+    return total.p_value <= found.alpha and (total.mean < 0) == found.metric.greater_is_better
+
+
 SAME = "The runs are identical: their configurations, scores and predictions are the same."
+
+
+def _write_report(found: RunDifference, uri: str, command: str, shown_rows: str) -> Report:
+    before, after = found.runs
+    return Report(
+        question=f"Why do {before.name} and {after.name} differ?",
+        selection=f"from run {before.run_id} to run {after.run_id} in {uri}",
+        verdict=[SAME] if found.is_identical else list(_write_verdict(found)),
+        sections=list(_tabulate(found, shown_rows)),
+        notes=[*found.notes, *_write_notes(found)],
+        command=command,
+    )
 
 
 def _write_verdict(found: RunDifference) -> Iterator[str]:
@@ -313,16 +251,19 @@ def _write_verdict(found: RunDifference) -> Iterator[str]:
         f"{found.metric.label.capitalize()} is {before} in the first run and {after} in the second: a difference of "
         f"{describe_effect(found.total)}."
     )
-    told_apart = [each for each in found.measured if each[1].p_value <= found.alpha]
+    told_apart = [
+        f"{change.key} contributes {describe_effect(effect)}"
+        for change, effect in found.measured
+        if effect.p_value <= found.alpha
+    ]
     others = [change.key for change, effect in found.measured if effect.p_value > found.alpha]
     if told_apart:
-        yield f"{join_words(f'{change.key} contributes {describe_effect(effect)}' for change, effect in told_apart)}."
+        yield f"{join_words(told_apart)}."
     if others:
         yield f"The {'effect' if len(others) == 1 else 'effects'} of {join_words(others)} cannot be told apart from 0."
     yield from found.interactions
     if found.rows is not None:
-        yield found.rows.counts
-        yield from found.rows.common
+        yield from found.rows.describe()
 
 
 def _tabulate(found: RunDifference, shown_rows: str) -> Iterator[Section]:

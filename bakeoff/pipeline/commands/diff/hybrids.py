@@ -1,175 +1,235 @@
-"""Hybrids of two configurations, run as a sweep, with their scores in each fold.
-
-The effects of several changes on a score, from the scores of hybrids in each fold.
-
-Up to `MAX_EXACT` changes, all hybrids are evaluated, and the effect of a change is its Shapley value: the mean of its
-contributions over all orders in which the changes can be made. Shapley values add up to the whole difference. With more
-changes, the effect is the mean of adding the change to the first configuration and removing it from the second; the
-remainder is due to interactions.
-
-References
-----------
-Shapley, L. S. (1953). A value for n-person games. Contributions to the Theory of Games 2, 307-317.
-Grabisch, M. and Roubens, M. (1999). An axiomatic approach to the concept of interaction among players in cooperative
-games. International Journal of Game Theory 28, 547-565.
-Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. Machine Learning 52, 239-281.
-"""
+"""Hybrids of two runs: both configurations as they can be run here, on common test rows, mixed and run as a sweep."""
 
 from __future__ import annotations
 
 import json
-import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.commands.compare.analysis import adjust_p_values
-from bakeoff.pipeline.commands.compare.hypothesis_tests import MAX_ROUNDING_UNITS, compute_corrected_t_test
-from bakeoff.pipeline.commands.compare.run_grid import SHORT_ID_LETTERS
-from bakeoff.pipeline.commands.diff.changes import EVALUATION, LEARNER, Mixture, Variant, find_changes, join_changes
+from bakeoff.pipeline.commands.compare.cells import choose_compared_metrics
+from bakeoff.pipeline.commands.compare.comparison import ComparedMetric
+from bakeoff.pipeline.commands.compare.run_grid import SEED_KEY, SHORT_ID_LETTERS, describe_run, read_overrides
+from bakeoff.pipeline.commands.diff.changes import (
+    DATA,
+    EVALUATION,
+    LEARNER,
+    MIXED_PARTS,
+    Mixture,
+    Variant,
+    find_changes,
+    join_changes,
+    sets_key,
+)
+from bakeoff.pipeline.commands.diff.effects import Changes
+from bakeoff.pipeline.commands.diff.request import ReportRequest
+from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.config.engine import ConfigSource
+from bakeoff.pipeline.config.options import GROUPS
+from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.config.words import SWEEP_KEYS, Invocation
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
+from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import FINISHED, SKIPPED, SWEEPS_FOLDER, Job
+from bakeoff.pipeline.sweep.jobs import DONE_KINDS, SWEEPS_FOLDER, Job
+from bakeoff.pipeline.sweep.refit import read_finished_run
 from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep
+from bakeoff.pipeline.text.wording import join_words
+from bakeoff.pipeline.tracking.names import find_headline, find_run_id, names_run
+from bakeoff.pipeline.tracking.run_content import read_stored_config, restore_config
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_series, read_stored_runs
+from bakeoff.pipeline.tracking.stored_runs import StoredRun, find_runs_of_sweep, read_series, read_stored_runs
 
-MAX_EXACT = 4
-MIN_INTERACTION = 1e-12
-"""A smaller interaction is a rounding error."""
-Changes = frozenset[int]
-"""The numbers of the changes that a hybrid contains."""
-Scores = Mapping[Changes, np.ndarray]
-"""Hybrid -> its scores, shape (J,)."""
+SEED = "seed"
 
 
 @dataclass(frozen=True)
-class Effect:
-    """The effect of a change on the mean score over J folds.
+class Side:
+    """A stored run with the configuration in which it can be run here.
 
     Attributes
     ----------
-    mean : float
-    low, high : float
-        The confidence interval, corrected for overlapping training parts; NaN with a single fold.
-    p_value : float
-        The corrected resampled t-test, adjusted over all changes by Holm's method; NaN with a single fold.
+    run : StoredRun
+    variant : Variant
+    missing : UserError or None
+        Why its rows cannot be read, if they cannot.
     """
 
-    mean: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    p_value: float = math.nan
-
-    @property
-    def is_tested(self) -> bool:
-        """Whether there are several folds."""
-        return not math.isnan(self.p_value)
+    run: StoredRun
+    variant: Variant
+    missing: UserError | None = None
 
 
-def list_hybrids(k: int) -> list[Changes]:
-    """Return the hybrids needed for the effects of k changes, from no change to all of them."""
-    everything = range(k)
-    if k <= MAX_EXACT:
-        return [frozenset(chosen) for size in range(k + 1) for chosen in combinations(everything, size)]
-    every = frozenset(everything)
-    return [frozenset(), *(frozenset([i]) for i in everything), *(every - {i} for i in everything), every]
-
-
-def compute_effects(scores: Scores, k: int) -> np.ndarray:
-    """Return the effect of each change in each fold.
+def read_side(store: Store, word: str, request: ReportRequest, sweep: str = "") -> Side:
+    """Read the finished run that a word names, and its configuration.
 
     Parameters
     ----------
-    scores : mapping of frozenset to ndarray of shape (J,)
-        The scores of the hybrids of `list_hybrids`.
-    k : int
+    store : Store
+    word : str
+    request : ReportRequest
+    sweep : str
+        A sweep whose configurations words may name.
 
-    Returns
-    -------
-    ndarray of shape (k, J)
+    Raises
+    ------
+    UserError
+        There is no such run, it did not finish, or it was stored by other code.
     """
-    if k <= MAX_EXACT:
-        effects = np.array([_compute_shapley(scores, i, k) for i in range(k)])  # (k, J)
-    else:
-        every = frozenset(range(k))
-        added = np.array([scores[frozenset([i])] - scores[frozenset()] for i in range(k)])  # (k, J)
-        removed = np.array([scores[every] - scores[every - {i}] for i in range(k)])  # (k, J)
-        effects = (added + removed) / 2
-    largest = np.max(np.abs(list(scores.values())), axis=0)  # (J,)
-    # A change without effect must not be tested on rounding errors.
-    effects[np.abs(effects) <= MAX_ROUNDING_UNITS * np.spacing(largest)] = 0
-    return effects
+    run_id = _find_configuration(store, word, sweep) if sweep else None
+    run = read_finished_run(store, run_id or find_run_id(store, word, request.dataset))
+    spec = {**read_stored_config(store, run.run_id), "trust": list(request.trust)}
+    missing = None
+    try:
+        spec = restore_config(store, run.run_id, request.trust)
+    except UserError as error:
+        missing = error
+    choices = {group: run.params[group] for group in GROUPS if group in run.params}
+    return Side(run, Variant(spec, choices, tuple(read_overrides(run))), missing)
 
 
-def _compute_shapley(scores: Scores, i: int, k: int) -> np.ndarray:
-    """Return the Shapley value of a change in each fold: shape (J,)."""
-    gains = [_weigh(len(rest), k) * (scores[rest | {i}] - scores[rest]) for rest in _list_subsets({*range(k)} - {i})]
-    return np.sum(gains, axis=0)
+def _find_configuration(store: Store, word: str, sweep: str) -> str | None:
+    """Return the id of the run of a configuration of a sweep; None if the word names a run otherwise."""
+    runs = read_stored_runs(store, find_runs_of_sweep(store, sweep))
+    named = {run.name.removesuffix(f" {run.params.get('dataset')}"): run.run_id for run in runs}
+    if word not in named and not names_run(word):
+        raise UserError(f"{word!r} is not a configuration of the sweep {sweep}. {did_you_mean(word, named)}")
+    return named.get(word)
 
 
-def find_interactions(scores: Scores, effects: np.ndarray) -> dict[tuple[int, int], float]:
-    """Return the mean interactions of pairs of changes that are larger than the effects of both.
+def choose_headline(runs: Sequence[StoredRun]) -> ComparedMetric:
+    """Return the headline score that runs share.
+
+    Raises
+    ------
+    UserError
+        They have different headline scores, or were deleted or stored by other code.
+    """
+    names = sorted({str(find_headline(run.params, run.metrics)) for run in runs})
+    if len(names) > 1:
+        raise UserError(
+            f"the runs have different headline scores, {join_words(names)}; name runs with the same first score in "
+            "evaluation.metrics."
+        )
+    return choose_compared_metrics((), list(map(describe_run, runs)), 0)[0]
+
+
+def align_sides(
+    a: Side, b: Side, store: Store, experiment: str, evaluation: Sequence[str]
+) -> tuple[Variant, Variant, Dataset]:
+    """Return both configurations with one seed, one evaluation and the same test rows, and the dataset of the second.
+
+    Where the seeds, the evaluations or the rows differ, those of the second side are used.
 
     Parameters
     ----------
-    scores : mapping of frozenset to ndarray of shape (J,)
-    effects : ndarray of shape (k, J)
+    a, b : Side
+    store : Store
+        Where the hybrids are stored.
+    experiment : str
+    evaluation : sequence of str
+        Overrides of the evaluation, which replaces that of both runs; usually empty.
 
-    Returns
-    -------
-    dict of (int, int) to float
-        Pair -> the Shapley interaction index; empty if not all hybrids were evaluated.
+    Raises
+    ------
+    UserError
+        The datasets or the tasks differ, or the rows of neither run can be read.
     """
-    k = len(effects)
-    sizes = np.abs(effects.mean(axis=1))  # (k,)
-    found: dict[tuple[int, int], float] = {}
-    if k > MAX_EXACT:
-        return found
-    for i, j in combinations(range(k), 2):
-        gains = [
-            _weigh(len(others), k - 1)
-            * (scores[others | {i, j}] - scores[others | {i}] - scores[others | {j}] + scores[others]).mean()
-            for others in _list_subsets(set(range(k)) - {i, j})
-        ]
-        index = float(np.sum(gains))
-        if abs(index) > max(sizes[i], sizes[j], MIN_INTERACTION):
-            found[i, j] = index
-    return found
+    if a.missing and b.missing:
+        raise b.missing
+    shared = _share_settings(b.variant.spec, store, experiment, evaluation)
+    first, second = (_replace_parts(shared, side.variant.spec) for side in (a, b))
+    if a.missing:
+        first[DATA] = second[DATA]
+    if b.missing:
+        second[DATA] = first[DATA]
+    # Settling rejects names that need trust before any of them is built.
+    experiments = [build_experiment(settle_config(spec), PartCache()) for spec in (first, second)]
+    datasets = [each.dataset for each in experiments]
+    _require_same("tasks", *(f"{dataset.task} of {dataset.target}" for dataset in datasets))
+    if len({each.make_splits().digest() for each in experiments}) > 1:
+        _require_same("datasets", *(dataset.name for dataset in datasets))
+        first[DATA] = second[DATA]
+    words = [*(evaluation or b.variant.find_words(EVALUATION)), *b.variant.find_words(SEED)]
+    start, end = (
+        replace(variant, spec=settle_config(spec), overrides=(*variant.drop_words(EVALUATION, SEED), *words))
+        for variant, spec in ((a.variant, first), (b.variant, second))
+    )
+    return start, end, datasets[1]
 
 
-def estimate_effects(effects: np.ndarray, ratio: float, alpha: float) -> list[Effect]:
-    """Return the mean of each effect with its interval and test.
+def _share_settings(
+    spec: Mapping[str, Any], store: Store, experiment: str, evaluation: Sequence[str]
+) -> dict[str, Any]:
+    """Return a configuration with the store and the evaluation of the hybrids, and without figures."""
+    tracking = {**spec["tracking"], "uri": store.uri, "experiment": experiment}
+    changed = compose_parts(evaluation, [EVALUATION]) if evaluation else {}
+    return {**spec, **changed, "tracking": tracking, "figures": []}
 
-    Parameters
-    ----------
-    effects : ndarray of shape (k, J)
-    ratio : float
-        Test rows per training row.
-    alpha : float
+
+def _replace_parts(shared: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return shared settings with the parts of a configuration that hybrids may contain."""
+    parts = {part: spec[part] for part in MIXED_PARTS}
+    if parts[LEARNER].get(SEED_KEY) == spec[SEED]:
+        parts[LEARNER] = {**parts[LEARNER], SEED_KEY: shared[SEED]}
+    evaluation = {**shared[EVALUATION], "validation": spec[EVALUATION].get("validation")}
+    return {**shared, **parts, EVALUATION: evaluation}
+
+
+def _require_same(what: str, first: str, second: str) -> None:
+    if first != second:
+        raise UserError(
+            f"the runs have different {what}, {first} and {second}, so their scores cannot be paired; name two runs "
+            "on one dataset."
+        )
+
+
+def separate_changes(a: Variant, b: Variant) -> Mixture:
+    """Return the changes between two configurations, of which those that are invalid without each other are joined.
+
+    Raises
+    ------
+    UserError
+        The configurations themselves are invalid here.
     """
-    tests = [compute_corrected_t_test(values, ratio, 1 - alpha) for values in effects]
-    adjusted = adjust_p_values([test.p for test in tests]).tolist()
-    return [Effect(test.mean, test.lower, test.upper, p) for test, p in zip(tests, adjusted, strict=True)]
+    mixture = Mixture(a, b, find_changes(a, b))
+    while invalid := _find_invalid(mixture):
+        keys = {change.key for change in mixture.changes}
+        if len(keys) == 1:
+            raise UserError(f"the runs cannot be repeated here: {next(iter(invalid.values()))}")
+        # Another learner is the usual reason why a change is invalid without another one.
+        joined = {*invalid, LEARNER} & keys
+        mixture = Mixture(a, b, join_changes(mixture.changes, joined if len(joined) > 1 else keys))
+    return mixture
 
 
-def _weigh(n_before: int, k: int) -> float:
-    """Return the share of the orders of k changes in which a given set of them comes before a given other one."""
-    return math.factorial(n_before) * math.factorial(k - n_before - 1) / math.factorial(k)
+def _find_invalid(mixture: Mixture) -> dict[str, str]:
+    """Return the changes that are invalid alone or without the others, each with the reason."""
+    runner = JobRunner(tries_own_code=False)
+    every = frozenset(range(len(mixture.changes)))
+    invalid = {}
+    for i, change in enumerate(mixture.changes):
+        for job in _make_jobs(mixture, [frozenset([i]), every - {i}], ""):
+            try:
+                runner.check_job(runner.identify_job(job))
+            except UserError as error:
+                invalid[change.key] = str(error)
+    return invalid
 
 
-def _list_subsets(numbers: set[int]) -> Iterator[Changes]:
-    for size in range(len(numbers) + 1):
-        yield from map(frozenset, combinations(sorted(numbers), size))
-
-
-DONE_KINDS = (FINISHED, SKIPPED)
+def _make_jobs(mixture: Mixture, hybrids: Sequence[Changes], sweep: str) -> list[Job]:
+    """Return a job of a sweep for each hybrid."""
+    varying = tuple(".".join(path) for change in mixture.changes for path in change.paths)
+    jobs = []
+    for number, chosen in enumerate(hybrids):
+        variant = mixture.make_hybrid(chosen)
+        invocation = Invocation(variant.choices, varying, sweep, number, variant.overrides)
+        jobs.append(Job(number, " ".join(variant.overrides), invocation, variant.spec))
+    return jobs
 
 
 @dataclass(frozen=True)
@@ -200,7 +260,7 @@ class HybridSweep:
 
     def __post_init__(self) -> None:
         for word in self.words:
-            if _find_part(word) not in (*SWEEP_KEYS, "hydra", EVALUATION) or "sweeper" in word:
+            if not sets_key(word, *SWEEP_KEYS, "hydra", EVALUATION) or "sweeper" in word:
                 raise UserError(
                     f"{word} is no key of {self.verb}: hybrids take their keys from the runs. Keys of the sweep, such "
                     "as workers=2, and of the evaluation, such as evaluation=repeated_kfold, are allowed."
@@ -209,7 +269,7 @@ class HybridSweep:
     @property
     def evaluation(self) -> list[str]:
         """The overrides of the evaluation."""
-        return [word for word in self.words if _find_part(word) == EVALUATION]
+        return [word for word in self.words if sets_key(word, EVALUATION)]
 
     def evaluate(
         self, mixture: Mixture, hybrids: Sequence[Changes], store: Store, metric: str
@@ -228,8 +288,8 @@ class HybridSweep:
             A hybrid is invalid or failed; those that finished are kept.
         """
         name = "-".join([self.verb, *(run.run_id[:SHORT_ID_LETTERS] for run in self.runs)])
-        jobs = make_jobs(mixture, hybrids, name)
-        own_words = [word for word in self.words if word not in self.evaluation]
+        jobs = _make_jobs(mixture, hybrids, name)
+        own_words = [word for word in self.words if not sets_key(word, EVALUATION)]
         words = (*own_words, f"hydra.sweep.dir={SWEEPS_FOLDER}/{name}")
         report = run_requested_sweep(SweepRequest(words, self.source, composed=jobs, quiet=self.quiet))
         if report.is_dry_run:
@@ -244,69 +304,6 @@ class HybridSweep:
                 )
         runs = read_stored_runs(store, [done[job.number] for job in jobs])
         return runs, read_fold_scores(store, runs, metric)
-
-
-def _find_part(word: str) -> str:
-    """Return the first part of the key of an override."""
-    return re.split("[.=@/]", word.lstrip("+~"))[0]
-
-
-def make_jobs(mixture: Mixture, hybrids: Sequence[Changes], sweep: str) -> list[Job]:
-    """Return a job for each hybrid of two configurations.
-
-    Parameters
-    ----------
-    mixture : Mixture
-    hybrids : sequence of frozenset of int
-        The numbers of the changes that each hybrid contains.
-    sweep : str
-        The name of the sweep.
-    """
-    varying = tuple(".".join(path) for change in mixture.changes for path in change.paths)
-    jobs = []
-    for number, chosen in enumerate(hybrids):
-        variant = mixture.make_hybrid(chosen)
-        invocation = Invocation(variant.choices, varying, sweep, number, variant.overrides)
-        jobs.append(Job(number, " ".join(variant.overrides), invocation, variant.spec))
-    return jobs
-
-
-def separate_changes(a: Variant, b: Variant) -> Mixture:
-    """Return the changes between two configurations, of which those that are invalid without each other are joined.
-
-    Raises
-    ------
-    UserError
-        The configurations themselves are invalid here.
-    """
-    mixture = Mixture(a, b, find_changes(a, b))
-    while invalid := _find_invalid(mixture):
-        keys = {change.key for change in mixture.changes}
-        if len(keys) == 1:
-            raise UserError(f"the runs cannot be repeated here: {next(iter(invalid.values()))}")
-        # Another learner is the usual reason why a change is invalid without another one.
-        joined = {*invalid, LEARNER} & keys
-        mixture = Mixture(a, b, join_changes(mixture.changes, joined if len(joined) > 1 else keys))
-    return mixture
-
-
-def _find_invalid(mixture: Mixture) -> dict[str, str]:
-    """Return the changes that are invalid alone or without the others, each with the reason."""
-    runner = JobRunner(tries_own_code=False)
-    every = frozenset(range(len(mixture.changes)))
-    invalid = {}
-    for i, change in enumerate(mixture.changes):
-        for job in make_jobs(mixture, [frozenset([i]), every - {i}], ""):
-            try:
-                runner.check_job(runner.identify_job(job))
-            except UserError as error:
-                invalid[change.key] = str(error)
-    return invalid
-
-
-def have_same_splits(runs: Sequence[StoredRun]) -> bool:
-    """Whether runs were scored on the same test rows in each fold."""
-    return len({run.tags.get("splits_digest") for run in runs}) == 1
 
 
 def read_fold_scores(store: Store, runs: Sequence[StoredRun], metric: str) -> np.ndarray:
@@ -326,6 +323,11 @@ def read_fold_scores(store: Store, runs: Sequence[StoredRun], metric: str) -> np
                 "measured; name runs with another score in evaluation.metrics."
             )
     return scores.to_numpy()
+
+
+def have_same_splits(runs: Sequence[StoredRun]) -> bool:
+    """Whether runs were scored on the same test rows in each fold."""
+    return len({run.tags.get("splits_digest") for run in runs}) == 1
 
 
 def find_ratio(runs: Sequence[StoredRun]) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bakeoff.pipeline.commands.diff.changes import _read_confidence, find_groups
+from bakeoff.pipeline.commands.diff.changed_rows import _read_confidence, find_groups
 
 N_ROWS = 200
 

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from bakeoff.pipeline.commands.diff.hybrids import (
+from bakeoff.pipeline.commands.diff.effects import (
     MAX_EXACT,
     Changes,
     compute_effects,
