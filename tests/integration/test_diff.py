@@ -117,13 +117,6 @@ def test_the_rows_are_written_to_a_csv_file(changed: Bakeoff, tmp_path: Path) ->
     assert (rows.before != rows.after).all()
 
 
-def test_too_many_hybrids_are_refused(changed: Bakeoff) -> None:
-    a, b = list_ids(changed)
-    answer = changed("diff", a, b, "max_jobs=7")
-    assert answer.status == 2
-    assert "max_jobs=7" in answer.err
-
-
 def test_a_run_that_is_worse_fails_the_gate(changed: Bakeoff) -> None:
     a, b = list_ids(changed)
     assert changed("diff", b, a, "fail_if=worse").status == 1
@@ -140,11 +133,12 @@ def test_a_gate_on_one_split_is_refused(changed: Bakeoff) -> None:
     assert "fail_if=worse needs several scores of both runs" in answer.err
 
 
-def test_one_run_is_identical_to_itself(changed: Bakeoff) -> None:
+def test_one_run_is_identical_to_itself_and_needs_no_other_evaluation(changed: Bakeoff) -> None:
     a, _ = list_ids(changed)
-    answer = changed("diff", a, a)
-    assert answer.status == 0
-    assert "The runs are identical" in answer.out
+    for words in ((), ("evaluation=repeated_kfold",)):
+        answer = changed("diff", a, a, *words)
+        assert (answer.status, "The runs are identical" in answer.out) == (0, True)
+    assert "Rows that became" not in answer.out
 
 
 def test_another_seed_belongs_to_the_rest_and_another_evaluation_separates_it(changed: Bakeoff) -> None:
@@ -157,22 +151,6 @@ def test_another_seed_belongs_to_the_rest_and_another_evaluation_separates_it(ch
     assert sum(effects.values()) == pytest.approx(found["difference"], abs=1e-12)
     other = json.loads(changed("diff", a, b, "to=json", "evaluation=kfold", "evaluation.folds=3").out)
     assert [row["key"] for row in other["changes"]] == ["learner.n_neighbors"]
-
-
-def test_a_difference_without_changes_is_the_rest(changed: Bakeoff) -> None:
-    a, _ = list_ids(changed)
-    assert changed("learner=knn", *FOLDS, "seed=3").status == 0
-    b = changed.runs()[0].info.run_id
-    found = json.loads(changed("diff", a, b, "to=json").out)
-    (rest,) = found["changes"]
-    assert rest["key"] == "the rest"
-    assert rest["effect"] == pytest.approx(found["difference"], abs=1e-12)
-
-
-def test_identical_runs_need_no_other_evaluation(changed: Bakeoff) -> None:
-    a, _ = list_ids(changed)
-    answer = changed("diff", a, a, "evaluation=repeated_kfold")
-    assert (answer.status, "The runs are identical" in answer.out) == (0, True)
 
 
 def test_an_ablation_sets_each_key_back_and_runs_the_simpler_configuration(changed: Bakeoff) -> None:
@@ -216,20 +194,6 @@ def test_python_returns_the_tables(changed: Bakeoff) -> None:
     assert found.changes["effect"].sum() == pytest.approx(found.difference, abs=1e-12)
     ablated: Any = bakeoff.ablate(b)
     assert set(ablated.changes["key"]) == set(found.changes["key"])
-
-
-def test_a_learner_and_what_needs_it_are_one_change(changed: Bakeoff) -> None:
-    words = ("dataset=wine", "evaluation=kfold", "evaluation.validation=0.2", "tracking.models=false")
-    assert changed("learner=decision_tree", "pruning=best_first", *words).status == 0
-    assert changed("learner=knn", "pruning=none", *words).status == 0
-    b, a = (run.info.run_id for run in changed.runs()[:2])
-    found = json.loads(changed("diff", a, b, "to=json").out)
-    (change,) = found["changes"]
-    assert (change["key"], change["before"], change["after"]) == (
-        "learner, pruning",
-        "decision_tree, best_first",
-        "knn, none",
-    )
 
 
 def test_code_that_a_store_names_is_not_run(changed: Bakeoff) -> None:

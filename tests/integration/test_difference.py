@@ -8,6 +8,7 @@ import pytest
 from command import Bakeoff
 
 FOLDS = ("dataset=wine", "evaluation=kfold", "tracking.models=false")
+HELD = "evaluation.validation=0.2"
 TUNING = ("tuning=grid", "+tuning.space={n_neighbors:[1,9]}")
 
 
@@ -18,22 +19,34 @@ def run(bakeoff: Bakeoff, *words: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("learner", "words", "key"),
+    ("before", "after", "key", "values"),
     [
-        ("knn", TUNING, "tuning, evaluation.validation"),
-        ("decision_tree", ("pruning=bottom_up",), "pruning, evaluation.validation"),
+        (("learner=knn",), ("learner=knn", *TUNING), "tuning, evaluation.validation", ()),
+        (
+            ("learner=decision_tree",),
+            ("learner=decision_tree", "pruning=bottom_up"),
+            "pruning, evaluation.validation",
+            (),
+        ),
+        (
+            ("learner=decision_tree", "pruning=best_first", HELD),
+            ("learner=knn", "pruning=none", HELD),
+            "learner, pruning",
+            ("decision_tree, best_first", "knn, none"),
+        ),
     ],
+    ids=["tuning", "pruning", "learner"],
 )
 def test_changes_that_are_invalid_without_each_other_are_one(
-    bakeoff: Bakeoff, learner: str, words: tuple[str, ...], key: str
+    bakeoff: Bakeoff, before: tuple[str, ...], after: tuple[str, ...], key: str, values: tuple[str, ...]
 ) -> None:
-    a, b = run(bakeoff, f"learner={learner}"), run(bakeoff, f"learner={learner}", *words)
-    answer = bakeoff("diff", a, b, "to=json")
+    answer = bakeoff("diff", run(bakeoff, *before), run(bakeoff, *after), "to=json")
     assert answer.status == 0, answer.err
     found = json.loads(answer.out)
     (change,) = found["changes"]
     assert change["key"] == key
     assert change["effect"] == pytest.approx(found["difference"], abs=1e-12)
+    assert values in ((), (change["before"], change["after"]))
 
 
 def test_several_folds_are_not_called_one_split_because_the_runs_have_other_ones(bakeoff: Bakeoff) -> None:
@@ -42,11 +55,6 @@ def test_several_folds_are_not_called_one_split_because_the_runs_have_other_ones
     assert "The runs have other test rows, so their scores are not paired" in text
     assert "The rows are compared on the test rows of the second run" in text
     assert "With one split" not in text
-
-
-def test_no_empty_table_of_rows_is_shown(bakeoff: Bakeoff) -> None:
-    a = run(bakeoff, "learner=majority")
-    assert "Rows that became" not in bakeoff("diff", a, a, "to=markdown").out
 
 
 def test_rows_that_are_gone_belong_to_the_rest(bakeoff: Bakeoff) -> None:

@@ -10,26 +10,19 @@ import browser
 import numpy as np
 import pandas as pd
 import pytest
+from short_calculations import name_words
 from sklearn.base import is_regressor
 
 import bakeoff
 from bakeoff.learners import REGISTRY
 from bakeoff.learners.definitions.calculations import CALCULATIONS
-from bakeoff.pipeline.commands.work.numbers import write_formula, write_ranges
+from bakeoff.pipeline.commands.work.calculation import write_formula, write_ranges
 
 NARROW = {"width": 420, "height": 800}
 WIDE = {"width": 1280, "height": 800}
 FRAME = pd.DataFrame(
     {"x": [1.0, 2, 2, 3, 5, 6, 7, 7], "z": [2.0, 1, 3, 2, 6, 5, 8, 5], "y": [*["no"] * 4, *["yes"] * 4]}
 )
-NETWORK = ["learner.hidden_layer_sizes=[3]", "learner.solver=lbfgs"]
-WORDS: dict[str, list[str]] = {
-    "mlp": NETWORK,
-    "mlp_regressor": NETWORK,
-    "random_forest": ["learner.n_estimators=3"],
-    "random_forest_regressor": ["learner.n_estimators=3"],
-}
-"""Learner -> the words without which its calculation is long or not possible."""
 
 pytestmark = [
     pytest.mark.external,
@@ -82,7 +75,8 @@ def work(name: str) -> Any:
     frame = FRAME
     if is_regressor(REGISTRY[name]()):
         frame = FRAME[["x"]].assign(y=FRAME["x"] + np.sin(FRAME["z"]))
-    return bakeoff.work(f"learner={name}", *WORDS.get(name, ()), dataset=frame, target="y", query={"x": 4, "z": 3})
+    words = [f"{key}={value}" for key, value in name_words(name).items()]
+    return bakeoff.work(*words, dataset=frame, target="y", query={"x": 4, "z": 3})
 
 
 @pytest.mark.parametrize("name", CALCULATIONS)

@@ -95,18 +95,26 @@ def trace_feature(label: str, feature: pd.Series, X: pd.DataFrame) -> Feature:
         feature = feature.astype(np.float64)
     names = [str(name) for name in X.columns if label == str(name) or label.startswith(f"{name}_")]
     for name in sorted(names, key=len, reverse=True):
-        if len(feature[X[name].isna().to_numpy()].unique()) > 1:
-            continue  # missing cells are filled from other columns
-        kind = find_kind(X[name].dtype)
-        if kind in (NOMINAL, ORDERED) and _is_decided(feature, X[name]):
-            return _pair(label, name, X[name], feature, is_scale=False)
-        if kind == NUMERIC and is_number and label == name:
-            found = _pair(label, name, X[name], feature, is_scale=True)
-            growing = np.maximum.accumulate(found.numbers)
-            if (growing - found.numbers <= RELATIVE_NOISE * np.abs(growing).max(initial=0.0)).all():
-                return replace(found, numbers=growing)
+        found = _match_column(label, name, feature, X[name])
+        if found is not None:
+            return found
     name = f"{label} after preprocessing" if is_number and label in names else label
     return _pair(label, name, feature, feature, is_scale=is_number)
+
+
+def _match_column(label: str, name: str, feature: pd.Series, column: pd.Series) -> Feature | None:
+    """Describe a feature by the cells of a column; return None unless they determine it, and numbers do not fall."""
+    if len(feature[column.isna().to_numpy()].unique()) > 1:
+        return None  # missing cells are filled from other columns
+    kind = find_kind(column.dtype)
+    if kind in (NOMINAL, ORDERED) and _is_decided(feature, column):
+        return _pair(label, name, column, feature, is_scale=False)
+    if kind != NUMERIC or label != name or not is_numeric_dtype(feature):
+        return None
+    found = _pair(label, name, column, feature, is_scale=True)
+    growing = np.maximum.accumulate(found.numbers)
+    is_growing = (growing - found.numbers <= RELATIVE_NOISE * np.abs(growing).max(initial=0.0)).all()
+    return replace(found, numbers=growing) if is_growing else None
 
 
 def _is_decided(feature: pd.Series, column: pd.Series) -> bool:
@@ -272,27 +280,21 @@ def _describe_interval(asked: Sequence[tuple[Feature, Branch]]) -> str:
     name = feature.name
     has_missing = feature.at_missing is not None
     takes_missing = has_missing and all(branch.takes(feature.at_missing) for _, branch in asked)
-    lower = (-np.inf, "")
-    upper = (np.inf, "")
+    bounds = {True: [(np.inf, "")], False: [(-np.inf, "")]}
     for _, branch in asked:
-        threshold = branch.threshold
-        assert threshold is not None
+        assert branch.threshold is not None
+        if np.isfinite(branch.threshold):
+            bounds[branch.is_below].append(_locate_threshold(feature, branch.threshold))
         # A threshold of infinity separates missing cells from all others.
-        if np.isinf(threshold):
-            if not branch.takes(feature.numbers[0]):
-                return f"{name} is missing"
-        elif branch.is_below:
-            upper = min(upper, _locate_threshold(feature, threshold))
-        else:
-            lower = max(lower, _locate_threshold(feature, threshold))
+        elif not branch.takes(feature.numbers[0]):
+            return f"{name} is missing"
+    upper, lower = min(bounds[True])[1], max(bounds[False])[1]
+    if not upper and not lower:
+        return f"{name} is not missing" if has_missing and not takes_missing else ""
     missing = " (or missing)" if takes_missing else ""
-    if lower[1] and upper[1]:
-        return f"{lower[1]} ≤ {name} < {upper[1]}{missing}"
-    if upper[1]:
-        return f"{name} < {upper[1]}{missing}"
-    if lower[1]:
-        return f"{name} ≥ {lower[1]}{missing}"
-    return f"{name} is not missing" if has_missing and not takes_missing else ""
+    if lower and upper:
+        return f"{lower} ≤ {name} < {upper}{missing}"
+    return f"{name} < {upper}{missing}" if upper else f"{name} ≥ {lower}{missing}"
 
 
 def _locate_threshold(feature: Feature, threshold: float) -> tuple[float, str]:

@@ -1,13 +1,12 @@
-"""The explanation of a model on given rows: the effects of its columns, and the interpretable parts of its learner.
+"""The explanation of a model on given rows: the effect of each column, and the interpretable parts of its learner.
 
-The rules of a tree and the coefficients of a linear model are taken from the learner itself.
-
-The effect of each column on the output and the score of a model.
-
-The output is a probability for each class, a decision value, the predicted class, or a number. The importance of a
-column is the decrease of the score on test rows when its cells are permuted. Partial dependence is the mean output over
-some rows when all of them are given the same value in the column.
+What is explained is the output of the model: a probability for each class, a decision value, the predicted class, or a
+number. The importance of a column is the decrease of the score on test rows when its cells are permuted. Partial
+dependence is the mean output over some rows when all of them are given the same value in the column. The rules of a
+tree and the coefficients of a linear model are taken from the learner itself.
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,8 +21,8 @@ from sklearn.pipeline import Pipeline
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, score_headline
 from bakeoff.pipeline.experiment.experiment import derive_seed
-from bakeoff.pipeline.model import permutation, training_record
 from bakeoff.pipeline.model.permutation import Score, ScoredPart, permute_columns
+from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.model.tree_rules import MISSING, Feature, Rule, list_rules, trace_features
 from bakeoff.pipeline.stages.calibration import DECISION, PROBABILITY
 from bakeoff.pipeline.stages.preprocessing.transformers import NOMINAL, NUMERIC, ORDERED, find_kind
@@ -38,6 +37,139 @@ from bakeoff.pipeline.text.wording import count_nouns, format_number
 
 PREDICTION = "predict"
 WORDS = {PROBABILITY: "probability of", DECISION: "decision value of", PREDICTION: "share of rows predicted as"}
+REPEATS_OF_FOLDS = 5
+"""The number of permutations of each column in each of several folds."""
+REPEATS_OF_ONE_PART = 20
+MAX_DEPENDENCES = 8
+"""The number of columns whose partial dependence is shown, unless columns are named."""
+GRID_POINTS = 20
+MAX_DISTINCT = 12
+"""A numeric column with at most this many distinct values is shown at all of them."""
+MAX_VALUES = 20
+"""If a nominal column has more values, the most frequent ones are shown."""
+PERCENTILES = (5.0, 95.0)
+"""The percentiles at the ends of the grid, beyond which the model has seen few rows."""
+MAX_ROWS = 1000
+"""If there are more rows, this number of rows is sampled."""
+INTERCEPT = "(intercept)"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model to explain, with the rows on which it is explained.
+
+    Attributes
+    ----------
+    name : str
+    model : estimator
+        A fitted estimator that takes the features of the dataset.
+    record : TrainingRecord
+    experiment : Experiment
+        The experiment of its run.
+    rows : DataFrame of shape (m, d)
+        The rows used for partial dependence.
+    rows_words : str
+    parts : sequence of ScoredPart
+        Rows with their targets, used for importances; empty if there are none.
+    parts_words : str
+        A description of these rows, or the reason why there are none.
+    facts : tuple of str
+        Further sentences on the model.
+    """
+
+    name: str
+    model: Any
+    record: TrainingRecord
+    experiment: Experiment
+    rows: pd.DataFrame
+    rows_words: str
+    parts: Sequence[ScoredPart]
+    parts_words: str
+    facts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The explanation of a model, with all numbers shown in the terminal and on the page.
+
+    Attributes
+    ----------
+    name : str
+        The name of the model.
+    facts : tuple of str
+        Sentences on what the model is, on which rows it was fitted, and what is explained.
+    outputs : ModelOutputs
+    importances : Importances or None
+    importance_rows : str
+        The rows on which the importances are measured, or the reason why there are none.
+    dependences : tuple of Dependence
+        The partial dependences on the most important columns, in this order.
+    dependence_rows : str
+        The rows over which the means are taken.
+    dependence_note : str
+        Which columns are not shown; empty if all are shown.
+    parts : LearnerParts
+    """
+
+    name: str
+    facts: tuple[str, ...]
+    outputs: ModelOutputs
+    importances: Importances | None
+    importance_rows: str
+    dependences: tuple[Dependence, ...]
+    dependence_rows: str
+    dependence_note: str
+    parts: LearnerParts
+
+
+def require_columns(columns: Sequence[str], known: Sequence[str]) -> None:
+    """Raise UserError if a column is not a feature of the model."""
+    for name in columns:
+        if name not in known:
+            raise UserError(f"explain: columns={name!r} is not a column of the model. {did_you_mean(name, known)}")
+
+
+def explain_model(subject: Subject, columns: Sequence[str]) -> Explanation:
+    """Explain a model.
+
+    Parameters
+    ----------
+    subject : Subject
+    columns : sequence of str
+        The columns whose partial dependence is computed; by default the most important ones.
+    """
+    record, experiment = subject.record, subject.experiment
+    outputs = find_outputs(subject.model, record.target, record.positive)
+    importances = None
+    ranked = list(record.features)
+    if subject.parts:
+        importances = measure_importances(
+            subject.parts,
+            partial(score_headline, experiment),
+            experiment.headline,
+            experiment.headline_metric.greater_is_better,
+            derive_seed(experiment.seed, "explanation"),
+        )
+        ranked = [str(name) for name in importances.columns.index]
+    dependences, note = _compute_dependences(
+        outputs, subject.rows, columns or ranked, len(columns) or MAX_DEPENDENCES, experiment.seed
+    )
+    drawn = f"{MAX_ROWS:,} rows, drawn from " if len(subject.rows) > MAX_ROWS else ""
+    parts = describe_learner(subject.model, experiment.dataset.X, record.target)
+    explained = f"This explains the {outputs.words}."
+    if outputs.method == DECISION:
+        explained += f" {parts.learner} has no predict_proba; use calibration=platt for probabilities."
+    return Explanation(
+        name=subject.name,
+        facts=(f"{parts.learner} on {record.dataset}, {record.describe_rows()}.", explained, *subject.facts),
+        outputs=outputs,
+        importances=importances,
+        importance_rows=subject.parts_words,
+        dependences=dependences,
+        dependence_rows=f"{drawn}{subject.rows_words}",
+        dependence_note=note,
+        parts=parts,
+    )
 
 
 @final
@@ -119,11 +251,6 @@ def find_outputs(model: Any, target: str, positive: str | None) -> ModelOutputs:
     return ModelOutputs(model, method, tuple(classes[code] for code in codes), codes)
 
 
-REPEATS_OF_FOLDS = 5
-"""The number of permutations of each column in each of several folds."""
-REPEATS_OF_ONE_PART = 20
-
-
 @dataclass(frozen=True)
 class Importances:
     """The importance of every column for one score.
@@ -184,17 +311,6 @@ def measure_importances(
     )
 
 
-GRID_POINTS = 20
-MAX_DISTINCT = 12
-"""A numeric column with at most this many distinct values is shown at all of them."""
-MAX_VALUES = 20
-"""If a nominal column has more values, the most frequent ones are shown."""
-PERCENTILES = (5.0, 95.0)
-"""The percentiles at the ends of the grid, beyond which the model has seen few rows."""
-MAX_ROWS = 1000
-"""If there are more rows, this number of rows is sampled."""
-
-
 class Point(NamedTuple):
     """A value for which the output of a model is computed.
 
@@ -235,6 +351,25 @@ class Dependence:
     points: tuple[Point, ...]
     means: np.ndarray
     note: str
+
+
+def _compute_dependences(
+    outputs: ModelOutputs, rows: pd.DataFrame, columns: Sequence[str], most: int, seed: int
+) -> tuple[tuple[Dependence, ...], str]:
+    """Return the partial dependence on the first columns that have one, and the columns not shown."""
+    row_seed = derive_seed(seed, "explanation rows")
+    shown: list[Dependence] = []
+    for position, name in enumerate(columns):
+        if len(shown) == most:
+            left = count_nouns(len(columns) - position, "less important column is", "less important columns are")
+            return tuple(shown), f"{left} not shown; choose columns with columns=[…]"
+        found = compute_dependence(outputs, rows, name, row_seed)
+        if found is not None:
+            shown.append(found)
+    named = [each.column for each in shown]
+    without = [name for name in columns if name not in named]
+    note = f"not shown, because they hold text, dates or a single value: {', '.join(without)}" if without else ""
+    return tuple(shown), note
 
 
 def compute_dependence(outputs: ModelOutputs, X: pd.DataFrame, column: str, seed: int) -> Dependence | None:
@@ -327,9 +462,6 @@ def _divide_numbers(present: np.ndarray) -> tuple[list[Point], str]:
     return points, f"{n_beyond} rows lie outside this range" if n_beyond else ""
 
 
-INTERCEPT = "(intercept)"
-
-
 @dataclass(frozen=True)
 class LearnerParts:
     """The interpretable parts of a fitted learner.
@@ -417,144 +549,3 @@ def _name_outputs(learner: Any, n_outputs: int, target: str) -> list[str]:
     if n_outputs == len(classes) and not is_of_pairs:
         return classes
     return [f"{one} or {other}" for i, one in enumerate(classes) for other in classes[i + 1 :]]
-
-
-MAX_DEPENDENCES = 8
-"""The number of columns whose partial dependence is shown, unless columns are named."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A model to explain, with the rows on which it is explained.
-
-    Attributes
-    ----------
-    name : str
-    model : estimator
-        A fitted estimator that takes the features of the dataset.
-    record : TrainingRecord
-    experiment : Experiment
-        The experiment of its run.
-    rows : DataFrame of shape (m, d)
-        The rows used for partial dependence.
-    rows_words : str
-    parts : sequence of ScoredPart
-        Rows with their targets, used for importances; empty if there are none.
-    parts_words : str
-        A description of these rows, or the reason why there are none.
-    facts : tuple of str
-        Further sentences on the model.
-    """
-
-    name: str
-    model: Any
-    record: training_record.TrainingRecord
-    experiment: Experiment
-    rows: pd.DataFrame
-    rows_words: str
-    parts: Sequence[permutation.ScoredPart]
-    parts_words: str
-    facts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """The explanation of a model, with all numbers shown in the terminal and on the page.
-
-    Attributes
-    ----------
-    name : str
-        The name of the model.
-    facts : tuple of str
-        Sentences on what the model is, on which rows it was fitted, and what is explained.
-    outputs : ModelOutputs
-    importances : Importances or None
-    importance_rows : str
-        The rows on which the importances are measured, or the reason why there are none.
-    dependences : tuple of Dependence
-        The partial dependences on the most important columns, in this order.
-    dependence_rows : str
-        The rows over which the means are taken.
-    dependence_note : str
-        Which columns are not shown; empty if all are shown.
-    parts : LearnerParts
-    """
-
-    name: str
-    facts: tuple[str, ...]
-    outputs: ModelOutputs
-    importances: Importances | None
-    importance_rows: str
-    dependences: tuple[Dependence, ...]
-    dependence_rows: str
-    dependence_note: str
-    parts: LearnerParts
-
-
-def require_columns(columns: Sequence[str], known: Sequence[str]) -> None:
-    """Raise UserError if a column is not a feature of the model."""
-    for name in columns:
-        if name not in known:
-            raise UserError(f"explain: columns={name!r} is not a column of the model. {did_you_mean(name, known)}")
-
-
-def explain_model(subject: Subject, columns: Sequence[str]) -> Explanation:
-    """Explain a model.
-
-    Parameters
-    ----------
-    subject : Subject
-    columns : sequence of str
-        The columns whose partial dependence is computed; by default the most important ones.
-    """
-    record, experiment = subject.record, subject.experiment
-    outputs = find_outputs(subject.model, record.target, record.positive)
-    importances = None
-    ranked = list(record.features)
-    if subject.parts:
-        importances = measure_importances(
-            subject.parts,
-            partial(score_headline, experiment),
-            experiment.headline,
-            experiment.headline_metric.greater_is_better,
-            derive_seed(experiment.seed, "explanation"),
-        )
-        ranked = [str(name) for name in importances.columns.index]
-    dependences, note = _compute_dependences(
-        outputs, subject.rows, columns or ranked, len(columns) or MAX_DEPENDENCES, experiment.seed
-    )
-    drawn = f"{MAX_ROWS:,} rows, drawn from " if len(subject.rows) > MAX_ROWS else ""
-    parts = describe_learner(subject.model, experiment.dataset.X, record.target)
-    explained = f"This explains the {outputs.words}."
-    if outputs.method == DECISION:
-        explained += f" {parts.learner} has no predict_proba; use calibration=platt for probabilities."
-    return Explanation(
-        name=subject.name,
-        facts=(f"{parts.learner} on {record.dataset}, {record.describe_rows()}.", explained, *subject.facts),
-        outputs=outputs,
-        importances=importances,
-        importance_rows=subject.parts_words,
-        dependences=dependences,
-        dependence_rows=f"{drawn}{subject.rows_words}",
-        dependence_note=note,
-        parts=parts,
-    )
-
-
-def _compute_dependences(
-    outputs: ModelOutputs, rows: pd.DataFrame, columns: Sequence[str], most: int, seed: int
-) -> tuple[tuple[Dependence, ...], str]:
-    """Return the partial dependence on the first columns that have one, and the columns not shown."""
-    row_seed = derive_seed(seed, "explanation rows")
-    shown: list[Dependence] = []
-    for position, name in enumerate(columns):
-        if len(shown) == most:
-            left = count_nouns(len(columns) - position, "less important column is", "less important columns are")
-            return tuple(shown), f"{left} not shown; choose columns with columns=[…]"
-        found = compute_dependence(outputs, rows, name, row_seed)
-        if found is not None:
-            shown.append(found)
-    named = [each.column for each in shown]
-    without = [name for name in columns if name not in named]
-    note = f"not shown, because they hold text, dates or a single value: {', '.join(without)}" if without else ""
-    return tuple(shown), note

@@ -113,23 +113,28 @@ def inspect_source(raw: Source, roles: Roles, rules: ColumnRules, target: str | 
     frame = raw.frame.set_axis(names, axis=1).reset_index(drop=True)
     cells = {name: read_cells(frame[name], rules, raw.declared) for name in names}
     if target is None:
-        named = name_roles(names, roles, rules, has_target=False)
-        described = loaders.suspect_placeholders(loaders.describe_columns(frame, named, rules, raw)[1], rules)
-        columns = [described[name] for name in names]
-        profiles = tuple(_profile(column, _convert(cells[column.name], column), None) for column in columns)
-        notes = (*raw.notes, *loaders.describe_left_out(columns))
-        found = (*find_row_order(raw.name, columns), *_count_copies(frame))
-        return TableProfile(raw.name, raw.origin, len(frame), None, None, profiles, notes, found)
+        return _inspect_without_target(raw, roles, rules, cells, frame)
     dataset = loaders.make_dataset(raw, replace(roles, drop_missing_target=True), rules)
     kept = cells[dataset.target].distinct.codes >= 0  # (n,)
-    profiles = tuple(
-        _profile(column, _convert(cells[column.name], column)[kept], dataset) for column in dataset.columns
-    )
-    profile = _make_profile(dataset, profiles, frame.loc[kept.tolist()])
+    profiles = [_profile(column, _convert(cells[column.name], column)[kept], dataset) for column in dataset.columns]
+    profile = _make_profile(dataset, tuple(profiles), frame.loc[kept.tolist()])
     if kept.all() or roles.drop_missing_target:
         return profile
     missing = loaders.explain_missing_targets(int((~kept).sum()), dataset.target, raw.name)
     return replace(profile, suspicions=(missing, *profile.suspicions))
+
+
+def _inspect_without_target(
+    raw: Source, roles: Roles, rules: ColumnRules, cells: Mapping[str, Cells], frame: pd.DataFrame
+) -> TableProfile:
+    """Inspect the columns of a source of which none is known to be the target."""
+    named = name_roles(list(cells), roles, rules, has_target=False)
+    described = loaders.suspect_placeholders(loaders.describe_columns(frame, named, rules, raw)[1], rules)
+    columns = [described[name] for name in cells]
+    profiles = tuple(_profile(column, _convert(cells[column.name], column), None) for column in columns)
+    notes = (*raw.notes, *loaders.describe_left_out(columns))
+    suspicions = (*find_row_order(raw.name, columns), *_count_copies(frame))
+    return TableProfile(raw.name, raw.origin, len(frame), None, None, profiles, notes, suspicions)
 
 
 def inspect_dataset(dataset: Dataset) -> TableProfile:

@@ -1,15 +1,13 @@
-"""The result of an inspection for the terminal and the page, with a histogram and an association for each column.
+"""What an inspection finds about each column of a table, and how it is shown: on a terminal, on a page, and in YAML.
 
-The association measures how much a column alone reveals about the target: the fraction of the target's variance that
-lies between the values of the column.
-
-An inspection on a terminal, as a self-contained HTML file, and as the YAML file of a dataset.
+A column has a histogram of its cells, and an association: how much the column alone reveals about the target, as the
+fraction of the target's variance that lies between the values of the column.
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -37,8 +35,21 @@ from bakeoff.pipeline.text.wording import (
     show_in_line,
 )
 
+TEMPLATE = Path(__file__).parent / "page.html"
+MAX_PRINTED_VALUES = 3
+MAX_VALUE_LETTERS = 16
+DATASET_TEMPLATE = Path(__file__).parent / "dataset.yaml.template"
+CONFIRMED = re.compile(r"dataset\.(\w+)=(\w+)(?=[\w=. ]* confirms it\)\.$)")
+"""A key in a note on a guess."""
+FOUND_KEYS = ("target", "task", "numeric", "nominal", "drop", "units")
+"""The keys that the findings decide, including what was given for them."""
 MAX_BARS = 12
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0, 20.0)
+"""Widths of ranges, times a power of ten."""
+DAY = "%Y-%m-%d"
+MAX_BINS = 10
+MIN_ROWS_PER_BIN = 10
+MIN_BINS = 2
 
 
 @dataclass(frozen=True)
@@ -123,39 +134,47 @@ def count_cells(column: pd.Series) -> Histogram | None:
         A column of float64, datetime64[ns] or categories; missing cells are not counted, and infinite ones have no bar.
     """
     present = column.dropna()
-    if present.empty:
-        return None
-    if present.dtype.kind == "M":
-        return _count_dates(present)
-    if present.dtype.kind != "f":
-        return _count_values(present)
-    finite = present[np.isfinite(present)]
+    kind = present.dtype.kind
+    finite = present[np.isfinite(present)] if kind == "f" else present
     if finite.empty:
         return None
-    histogram = _count_numbers(finite)
-    return replace(histogram, n_other=len(present) - len(finite))
+    count = {"M": _count_dates, "f": _count_numbers}.get(kind, _count_values)
+    counts = count(finite)
+    return Histogram(tuple(map(str, counts.index)), tuple(map(int, counts)), len(present) - int(counts.sum()))
 
 
-def _count_values(present: pd.Series) -> Histogram:
+def _count_values(present: pd.Series) -> pd.Series:
+    """Return the number of rows with each of the most frequent values; ordered values are in their order."""
     counts = present.value_counts(sort=False)
     counts = counts[counts > 0]
-    ranked = counts.sort_values(ascending=False, kind="stable")
-    shown = ranked.head(MAX_BARS)
+    shown = counts.sort_values(ascending=False, kind="stable").head(MAX_BARS)
     if isinstance(present.dtype, pd.CategoricalDtype) and present.dtype.ordered:
         shown = counts[counts.index.isin(shown.index)]
-    n_other = int(counts.sum() - shown.sum())
-    return Histogram(tuple(map(str, shown.index)), tuple(map(int, shown)), n_other)
+    return shown
 
 
-def _count_numbers(present: pd.Series) -> Histogram:
-    numbers = present.to_numpy()
-    values, counts = np.unique(numbers, return_counts=True)
+def _count_numbers(present: pd.Series) -> pd.Series:
+    """Return the number of rows with each value, or in each range."""
+    values, counts = np.unique(present, return_counts=True)
     if len(values) <= MAX_BARS:
-        return Histogram(tuple(f"{value:.10g}" for value in values), tuple(map(int, counts)))
+        return pd.Series(counts, [f"{value:.10g}" for value in values])
     edges = _choose_edges(values[0], values[-1], are_whole=bool((values == np.round(values)).all()))
-    in_ranges, _ = np.histogram(numbers, edges)
-    labels = [f"{low:.10g} to {high:.10g}" for low, high in pairwise(edges)]
-    return Histogram(tuple(labels), tuple(map(int, in_ranges)))
+    counts, _ = np.histogram(present, edges)
+    return pd.Series(counts, _name_ranges([f"{edge:.10g}" for edge in edges]))
+
+
+def _count_dates(present: pd.Series) -> pd.Series:
+    """Return the number of rows on each day, or in each range."""
+    days = present.dt.strftime(DAY)
+    if days.nunique() <= MAX_BARS:
+        return days.value_counts().sort_index()
+    edges = pd.date_range(present.min(), present.max(), periods=MAX_BARS + 1)
+    counts, _ = np.histogram(present.astype(np.int64), edges.as_unit(present.dt.unit).astype(np.int64))
+    return pd.Series(counts, _name_ranges(edges.strftime(DAY)))
+
+
+def _name_ranges(edges: Iterable[str]) -> list[str]:
+    return [f"{low} to {high}" for low, high in pairwise(edges)]
 
 
 def _choose_edges(low: float, high: float, *, are_whole: bool) -> np.ndarray:
@@ -176,22 +195,6 @@ def _choose_edges(low: float, high: float, *, are_whole: bool) -> np.ndarray:
         if is_possible and last - first <= MAX_BARS:
             break
     return np.asarray(np.arange(first, last + 1) * step)
-
-
-def _count_dates(present: pd.Series) -> Histogram:
-    days = present.dt.strftime("%Y-%m-%d")
-    if days.nunique() <= MAX_BARS:
-        counts = days.value_counts().sort_index()
-        return Histogram(tuple(counts.index), tuple(map(int, counts)))
-    edges = pd.date_range(present.min(), present.max(), periods=MAX_BARS + 1)
-    counts, _ = np.histogram(present.astype(np.int64), edges.as_unit(present.dt.unit).astype(np.int64))
-    labels = [f"{low:%Y-%m-%d} to {high:%Y-%m-%d}" for low, high in pairwise(edges)]
-    return Histogram(tuple(labels), tuple(map(int, counts)))
-
-
-MAX_BINS = 10
-MIN_ROWS_PER_BIN = 10
-MIN_BINS = 2
 
 
 def measure_association(column: pd.Series, y: np.ndarray) -> float:
@@ -279,16 +282,6 @@ def _sum_squares(groups: np.ndarray, y: np.ndarray) -> float:
     counts = count_pairs(groups, pd.factorize(y)[0])  # (g, c)
     # Half the sum over indicators: one minus the squared fractions of the classes.
     return float((sizes - (counts**2).sum(axis=1) / sizes).sum())
-
-
-TEMPLATE = Path(__file__).parent / "page.html"
-MAX_PRINTED_VALUES = 3
-MAX_VALUE_LETTERS = 16
-DATASET_TEMPLATE = Path(__file__).parent / "dataset.yaml.template"
-CONFIRMED = re.compile(r"dataset\.(\w+)=(\w+)(?=[\w=. ]* confirms it\)\.$)")
-"""A key in a note on a guess."""
-FOUND_KEYS = ("target", "task", "numeric", "nominal", "drop", "units")
-"""The keys that the findings decide, including what was given for them."""
 
 
 def print_profile(profile: TableProfile) -> None:

@@ -1,8 +1,7 @@
 """The calculation of a learner on a small table: the steps of its definition, and the learner's own answer.
 
-Random tables for exercises: small numbers, and a calculation without ties.
-
-Tables are drawn one after another until the steps of a calculation show no tie, so that the seed determines the table.
+The table may be random, with small numbers: tables are drawn one after another until the calculation shows no tie, so
+that the seed determines the table.
 """
 
 import inspect
@@ -33,6 +32,13 @@ from bakeoff.pipeline.experiment.fitting import make_pipeline
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.text.wording import join_words
 
+PLACEHOLDER = "colours"
+"""The dataset that is composed in place of a random table."""
+USED = ("dataset", "learner", "preprocessing", "pruning", "experiment")
+PLAIN_PARTS = ("balance", "target", "calibration", "threshold", "tuning")
+"""The parts of an experiment that have no calculation by hand."""
+MAX_TABLES = 2000
+"""The number of random tables that are tried."""
 VALUES = {"outlook": ("cloudy", "rain", "sun"), "wind": ("strong", "weak"), "air": ("dry", "humid")}
 """The nominal columns of a random table, with their values."""
 CLASSES = np.array(["no", "yes"])
@@ -44,92 +50,6 @@ MAX_TARGET = 20
 MIN_DIFFERENCE = 0.02
 """The least difference between numbers of which a step chooses the largest or the smallest."""
 MAX_STEPS = 40
-
-
-def draw_tables(learner: Any, n_rows: int, seed: int, *, is_nominal: bool) -> Iterator[tuple[Dataset, str]]:
-    """Yield random tables and a row to predict, as the key ``query`` gives it.
-
-    Parameters
-    ----------
-    learner : estimator
-    n_rows : int
-    seed : int
-    is_nominal : bool
-        Whether the columns are nominal; otherwise they are two columns of integers.
-    """
-    rng = np.random.default_rng(seed)
-    while True:
-        rows = _draw_nominal(rng, n_rows) if is_nominal else _draw_numbers(rng, n_rows)
-        X, query = rows.iloc[:-1], rows.iloc[-1]
-        if is_classifier(learner):
-            task = "classification"
-            y = CLASSES[rng.integers(2, size=n_rows) if is_nominal else _draw_sides(rng, X.to_numpy())]
-        else:
-            task = "regression"
-            y = rng.integers(MAX_TARGET, size=n_rows).astype(float)
-        target = NOMINAL_TARGET if is_nominal else NUMERIC_TARGET
-        cells = ", ".join(f"{name}: {cell}" for name, cell in query.items())
-        yield Dataset(f"random table {seed}", X, y, task, target), f"{{{cells}}}"
-
-
-def is_clear(calculation: HandCalculation) -> bool:
-    """Whether a calculation is short and has no ties, and the learner has the same numbers."""
-    *steps, last = calculation.steps
-    is_short = len(steps) <= MAX_STEPS + len(calculation.table)
-    is_same = last.values["difference"] <= SOLVER_TOLERANCE
-    if not is_short or not is_same:
-        return False
-    if is_classifier(calculation.learner) and any(_is_close(step.response) for step in steps if step.response):
-        return False
-    n_neighbors = getattr(calculation.learner, "n_neighbors", 0)
-    return not any(_has_tie(step, n_neighbors) for step in steps)
-
-
-def _draw_nominal(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
-    """Return random rows of nominal cells, which are all different if there are enough different ones."""
-    known = [*product(*VALUES.values())]
-    drawn = rng.choice(len(known), n_rows + 1, replace=n_rows >= len(known))
-    return pd.DataFrame([known[number] for number in drawn], columns=[*VALUES]).astype("category")
-
-
-def _draw_numbers(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
-    """Return different random rows of two integers."""
-    places = rng.choice(N_NUMBERS**2, n_rows + 1, replace=False)
-    return pd.DataFrame(np.stack(np.divmod(places, N_NUMBERS), axis=1) + LEAST, columns=["x1", "x2"]).astype(float)
-
-
-def _draw_sides(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
-    """Return random zeros and ones (n,), which in half of the tables a line separates."""
-    if rng.integers(2):
-        return rng.integers(2, size=len(X))
-    heights = X @ rng.integers(-2, 3, size=2)  # (n,)
-    return (heights > np.median(heights)).astype(int)
-
-
-def _has_tie(step: Step, n_neighbors: int) -> bool:
-    """Whether numbers are equal or close of which a step takes the largest or the smallest."""
-    if isinstance(step.drawing, Neighbours):
-        nearest = sorted(step.drawing.distances)[: n_neighbors + 1]
-        return len(set(nearest)) < len(nearest)
-    alternatives = {str(row[0]): row[-1] for row in step.table[1:]}
-    if step.chosen not in alternatives:
-        return False
-    best = float(alternatives.pop(step.chosen))
-    return any(abs(best - float(other)) < MIN_DIFFERENCE for other in alternatives.values())
-
-
-def _is_close(response: Sequence[float]) -> bool:
-    """Whether the two largest numbers differ too little, or a single one from 0."""
-    lower, upper = sorted(response if len(response) > 1 else (0.0, *response))[-2:]
-    return upper - lower < MIN_DIFFERENCE
-
-
-PLACEHOLDER = "colours"
-MAX_TABLES = 2000
-"""The number of random tables that are tried."""
-USED = ("dataset", "learner", "preprocessing", "pruning", "experiment")
-PLAIN_PARTS = ("balance", "target", "calibration", "threshold", "tuning")
-"""The parts of an experiment that have no calculation by hand."""
 
 
 def calculate(request: WorkRequest) -> HandCalculation:
@@ -172,27 +92,59 @@ def calculate(request: WorkRequest) -> HandCalculation:
     return _calculate_rows(experiment, request, name, calculation)
 
 
-def _calculate_random(
-    experiment: Experiment, request: WorkRequest, name: str, calculation: Calculation
-) -> HandCalculation:
-    """Calculate the first random table whose calculation is clear."""
-    n_rows = int(request.rows or DEFAULT_ROWS)
-    tables = draw_tables(experiment.learner, n_rows, request.seed or 0, is_nominal=calculation.is_nominal)
-    refusal = UserError(
-        f"table={request.table}: none of {MAX_TABLES} tables of {n_rows} rows has a short calculation without ties; "
-        "set another rows= or seed=."
-    )
-    for dataset, query in islice(tables, MAX_TABLES):
-        drawn = replace(experiment, dataset=dataset)
-        try:
-            made = _calculate_rows(drawn, replace(request, table=None, rows=None, query=query), name, calculation)
-        except UserError as error:
-            # A learner may reject a table, for instance one that no plane separates.
-            refusal = error
+def _calculate_step(name: str, words: Mapping[str, str]) -> HandCalculation:
+    """Calculate a single step from numbers."""
+    if name not in SINGLE_STEPS:
+        raise UserError(f"step={name}: {did_you_mean(name, SINGLE_STEPS)}")
+    work = SINGLE_STEPS[name]
+    parameters = inspect.signature(work).parameters
+    for key in words:
+        if key not in parameters:
+            raise UserError(f"step={name} has no key {key}. {did_you_mean(key, parameters)}")
+    missing = [key for key, each in parameters.items() if each.default is each.empty and key not in words]
+    if missing:
+        raise UserError(f"step={name} needs {join_words(f'{key}=…' for key in missing)}.")
+    try:
+        values = {key: load_yaml(text, key) for key, text in words.items()}
+        if [] in values.values():
+            raise ValueError("a list is empty")
+        with np.errstate(divide="raise", invalid="raise"):
+            step = work(**values)
+    except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+        given = " ".join(f"{key}={text}" for key, text in words.items())
+        raise UserError(
+            f"step={name} cannot be calculated from {given}: {str(error).rstrip('.')}. Give numbers, and lists that "
+            "have equal lengths and are not empty."
+        ) from None
+    return HandCalculation(f"{name.replace('_', ' ').capitalize()} by hand", (step,))
+
+
+def find_calculation(learner: Any, option: str) -> tuple[str, Calculation]:
+    """Return the name of a learner, which an option chose, and its calculation.
+
+    Raises
+    ------
+    UserError
+        The learner has none, or has a parameter that its calculation does not follow.
+    """
+    names = [name for name, kind in REGISTRY.items() if type(learner) is kind and name in CALCULATIONS]
+    if not names:
+        raise UserError(f"learner={option} has no calculation by hand. {did_you_mean(option, CALCULATIONS)}")
+    calculation = CALCULATIONS[names[0]]
+    defaults = type(learner)().get_params(deep=False)
+    for key, value in learner.get_params(deep=False).items():
+        is_restricted = key in calculation.restricted
+        is_followed = calculation.followed is None or key in calculation.followed
+        allowed = calculation.restricted.get(key, (defaults[key],))
+        # A list, such as that of the layers of a network, is restricted element by element.
+        values = value if is_restricted and isinstance(value, list | tuple) else [value]
+        if (is_followed and not is_restricted) or all(each in allowed for each in values):
             continue
-        if is_clear(made):
-            return made
-    raise refusal
+        cure = f"it must be {join_words(map(str, allowed), 'or')}"
+        if option not in REGISTRY:
+            cure = f"choose learner={names[0]} instead of learner={option}, which sets more such parameters"
+        raise UserError(f"learner.{key}={value} has no calculation by hand; {cure}.")
+    return names[0], calculation
 
 
 def _calculate_rows(
@@ -227,32 +179,21 @@ def _calculate_rows(
     )
 
 
-def find_calculation(learner: Any, option: str) -> tuple[str, Calculation]:
-    """Return the name of a learner, which an option chose, and its calculation.
-
-    Raises
-    ------
-    UserError
-        The learner has none, or has a parameter that its calculation does not follow.
-    """
-    names = [name for name, kind in REGISTRY.items() if type(learner) is kind and name in CALCULATIONS]
-    if not names:
-        raise UserError(f"learner={option} has no calculation by hand. {did_you_mean(option, CALCULATIONS)}")
-    calculation = CALCULATIONS[names[0]]
-    defaults = type(learner)().get_params(deep=False)
-    for key, value in learner.get_params(deep=False).items():
-        is_restricted = key in calculation.restricted
-        is_followed = calculation.followed is None or key in calculation.followed
-        allowed = calculation.restricted.get(key, (defaults[key],))
-        # A list, such as that of the layers of a network, is restricted element by element.
-        values = value if is_restricted and isinstance(value, list | tuple) else [value]
-        if (is_followed and not is_restricted) or all(each in allowed for each in values):
-            continue
-        cure = f"it must be {join_words(map(str, allowed), 'or')}"
-        if option not in REGISTRY:
-            cure = f"choose learner={names[0]} instead of learner={option}, which sets more such parameters"
-        raise UserError(f"learner.{key}={value} has no calculation by hand; {cure}.")
-    return names[0], calculation
+def _fit(name: str, experiment: Experiment, rows: WorkedRows) -> tuple[Pipeline, pd.DataFrame, list[str]]:
+    """Fit preprocessing and learner, and prune the learner; return them, the preprocessed rows, and the warnings."""
+    pipeline = clone(make_pipeline(experiment))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            # A target encoder encodes the rows that it is fitted on in another way than further rows.
+            X = pipeline[:-1].fit_transform(rows.X, rows.y)
+            pipeline[-1].fit(X, rows.y)
+            if experiment.pruning.needs_rows:
+                held = pipeline[:-1].transform(rows.validation_X)
+                experiment.pruning.prune(pipeline[-1], held, rows.validation_y)
+        except ValueError as error:
+            raise UserError(f"learner={name}: {error}") from None
+    return pipeline, X, list(dict.fromkeys(str(each.message) for each in caught))
 
 
 def describe_parameters(learner: Any) -> tuple[str, ...]:
@@ -271,50 +212,6 @@ def measure_difference(calculated: Sequence[Sequence[float]], learned: Any) -> f
     return float((np.abs(own - others) / np.maximum(1, np.abs(others))).max())
 
 
-def _calculate_step(name: str, words: Mapping[str, str]) -> HandCalculation:
-    """Calculate a single step from numbers."""
-    if name not in SINGLE_STEPS:
-        raise UserError(f"step={name}: {did_you_mean(name, SINGLE_STEPS)}")
-    work = SINGLE_STEPS[name]
-    parameters = inspect.signature(work).parameters
-    for key in words:
-        if key not in parameters:
-            raise UserError(f"step={name} has no key {key}. {did_you_mean(key, parameters)}")
-    missing = [key for key, each in parameters.items() if each.default is each.empty and key not in words]
-    if missing:
-        raise UserError(f"step={name} needs {join_words(f'{key}=…' for key in missing)}.")
-    try:
-        values = {key: load_yaml(text, key) for key, text in words.items()}
-        if [] in values.values():
-            raise ValueError("a list is empty")
-        with np.errstate(divide="raise", invalid="raise"):
-            step = work(**values)
-    except (TypeError, ValueError, ArithmeticError, LookupError) as error:
-        given = " ".join(f"{key}={text}" for key, text in words.items())
-        raise UserError(
-            f"step={name} cannot be calculated from {given}: {str(error).rstrip('.')}. Give numbers, and lists that "
-            "have equal lengths and are not empty."
-        ) from None
-    return HandCalculation(f"{name.replace('_', ' ').capitalize()} by hand", (step,))
-
-
-def _fit(name: str, experiment: Experiment, rows: WorkedRows) -> tuple[Pipeline, pd.DataFrame, list[str]]:
-    """Fit preprocessing and learner, and prune the learner; return them, the preprocessed rows, and the warnings."""
-    pipeline = clone(make_pipeline(experiment))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            # A target encoder encodes the rows that it is fitted on in another way than further rows.
-            X = pipeline[:-1].fit_transform(rows.X, rows.y)
-            pipeline[-1].fit(X, rows.y)
-            if experiment.pruning.needs_rows:
-                held = pipeline[:-1].transform(rows.validation_X)
-                experiment.pruning.prune(pipeline[-1], held, rows.validation_y)
-        except ValueError as error:
-            raise UserError(f"learner={name}: {error}") from None
-    return pipeline, X, list(dict.fromkeys(str(each.message) for each in caught))
-
-
 def _conclude(
     name: str, tolerance: float, answer: Sequence[Any], learner_answer: Sequence[Any], difference: float
 ) -> Step:
@@ -331,3 +228,102 @@ def _conclude(
         values={"difference": difference},
         drawing=Regions(),
     )
+
+
+def _calculate_random(
+    experiment: Experiment, request: WorkRequest, name: str, calculation: Calculation
+) -> HandCalculation:
+    """Calculate the first random table whose calculation is clear."""
+    n_rows = int(request.rows or DEFAULT_ROWS)
+    tables = _draw_tables(experiment.learner, n_rows, request.seed or 0, is_nominal=calculation.is_nominal)
+    refusal = UserError(
+        f"table={request.table}: none of {MAX_TABLES} tables of {n_rows} rows has a short calculation without ties; "
+        "set another rows= or seed=."
+    )
+    for dataset, query in islice(tables, MAX_TABLES):
+        drawn = replace(experiment, dataset=dataset)
+        try:
+            made = _calculate_rows(drawn, replace(request, table=None, rows=None, query=query), name, calculation)
+        except UserError as error:
+            # A learner may reject a table, for instance one that no plane separates.
+            refusal = error
+            continue
+        if _is_clear(made):
+            return made
+    raise refusal
+
+
+def _draw_tables(learner: Any, n_rows: int, seed: int, *, is_nominal: bool) -> Iterator[tuple[Dataset, str]]:
+    """Yield random tables and a row to predict, as the key ``query`` gives it.
+
+    Parameters
+    ----------
+    learner : estimator
+    n_rows : int
+    seed : int
+    is_nominal : bool
+        Whether the columns are nominal; otherwise they are two columns of integers.
+    """
+    rng = np.random.default_rng(seed)
+    while True:
+        rows = _draw_nominal(rng, n_rows) if is_nominal else _draw_numbers(rng, n_rows)
+        X, query = rows.iloc[:-1], rows.iloc[-1]
+        if is_classifier(learner):
+            task = "classification"
+            y = CLASSES[rng.integers(2, size=n_rows) if is_nominal else _draw_sides(rng, X.to_numpy())]
+        else:
+            task = "regression"
+            y = rng.integers(MAX_TARGET, size=n_rows).astype(float)
+        target = NOMINAL_TARGET if is_nominal else NUMERIC_TARGET
+        cells = ", ".join(f"{name}: {cell}" for name, cell in query.items())
+        yield Dataset(f"random table {seed}", X, y, task, target), f"{{{cells}}}"
+
+
+def _draw_nominal(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
+    """Return random rows of nominal cells, which are all different if there are enough different ones."""
+    known = [*product(*VALUES.values())]
+    drawn = rng.choice(len(known), n_rows + 1, replace=n_rows >= len(known))
+    return pd.DataFrame([known[number] for number in drawn], columns=[*VALUES]).astype("category")
+
+
+def _draw_numbers(rng: np.random.Generator, n_rows: int) -> pd.DataFrame:
+    """Return different random rows of two integers."""
+    places = rng.choice(N_NUMBERS**2, n_rows + 1, replace=False)
+    return pd.DataFrame(np.stack(np.divmod(places, N_NUMBERS), axis=1) + LEAST, columns=["x1", "x2"]).astype(float)
+
+
+def _draw_sides(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
+    """Return random zeros and ones (n,), which in half of the tables a line separates."""
+    if rng.integers(2):
+        return rng.integers(2, size=len(X))
+    heights = X @ rng.integers(-2, 3, size=2)  # (n,)
+    return (heights > np.median(heights)).astype(int)
+
+
+def _is_clear(calculation: HandCalculation) -> bool:
+    """Whether a calculation is short and has no ties, and the learner has the same numbers."""
+    *steps, last = calculation.steps
+    if len(steps) > MAX_STEPS + len(calculation.table) or last.values["difference"] > SOLVER_TOLERANCE:
+        return False
+    if is_classifier(calculation.learner) and any(_is_close(step.response) for step in steps if step.response):
+        return False
+    n_neighbors = getattr(calculation.learner, "n_neighbors", 0)
+    return not any(_has_tie(step, n_neighbors) for step in steps)
+
+
+def _has_tie(step: Step, n_neighbors: int) -> bool:
+    """Whether numbers are equal or close of which a step takes the largest or the smallest."""
+    if isinstance(step.drawing, Neighbours):
+        nearest = sorted(step.drawing.distances)[: n_neighbors + 1]
+        return len(set(nearest)) < len(nearest)
+    alternatives = {str(row[0]): row[-1] for row in step.table[1:]}
+    if step.chosen not in alternatives:
+        return False
+    best = float(alternatives.pop(step.chosen))
+    return any(abs(best - float(other)) < MIN_DIFFERENCE for other in alternatives.values())
+
+
+def _is_close(response: Sequence[float]) -> bool:
+    """Whether the two largest numbers differ too little, or a single one from 0."""
+    lower, upper = sorted(response if len(response) > 1 else (0.0, *response))[-2:]
+    return upper - lower < MIN_DIFFERENCE

@@ -1,11 +1,25 @@
-"""A calculation by hand, in a form that each format renders."""
+"""A calculation by hand in a form that each format renders, and the numbers and fractions in its formulas.
 
+Steps write numbers with all their digits; a format rounds them.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from bakeoff.learners.definitions.steps import Problem, Step
+
+# Letters and digits are those of ASCII, so that a number may stand before ².
+NUMBER = re.compile(
+    r"(?a)(?<![\w.])(?:(?P<above>\d+)/(?P<below>\d+)|(?P<decimal>-?\d+\.\d+(?:e[+-]?\d+)?))(?![\w.])",
+)
+EQUALS = " = "
+BOX = "[………]"
+"""Stands in place of a result that is left out of an exercise."""
 
 
 @dataclass(frozen=True)
@@ -47,3 +61,82 @@ class HandCalculation:
     problem: Problem | None = None
     learner: Any = None
     header: tuple[str, ...] = ()
+
+
+class Piece(NamedTuple):
+    """A part of a formula: text, a fraction, or both parts of a fraction.
+
+    Attributes
+    ----------
+    text : str
+        The text or the rounded number; the numerator of a fraction.
+    below : str
+        The denominator of a fraction; empty for others.
+    """
+
+    text: str
+    below: str = ""
+
+
+def split_formula(formula: str, digits: int) -> Iterator[Piece]:
+    """Yield the parts of a formula, with decimals rounded.
+
+    Examples
+    --------
+    >>> list(split_formula("5/14·0.97095059", 3))
+    [Piece(text='5', below='14'), Piece(text='·', below=''), Piece(text='0.971', below='')]
+    """
+    end = 0
+    for found in NUMBER.finditer(formula):
+        if found.start() > end:
+            yield Piece(formula[end : found.start()])
+        if found["decimal"]:
+            yield Piece(round_number(float(found["decimal"]), digits))
+        else:
+            yield Piece(found["above"], found["below"])
+        end = found.end()
+    if end < len(formula):
+        yield Piece(formula[end:])
+
+
+def round_number(value: float, digits: int) -> str:
+    """Return a number with at most the given number of decimals; small numbers have as many significant digits.
+
+    Examples
+    --------
+    >>> round_number(0.97095, 3), round_number(2.0, 4), round_number(0.00001234, 3), round_number(-0.5, 4)
+    ('0.971', '2', '1.23e-05', '-0.5')
+    """
+    if value == int(value):
+        return str(int(value))
+    if abs(value) < 10.0**-digits:
+        return f"{value:.{max(digits - 1, 0)}e}"
+    rounded = f"{value:.{digits}f}"
+    # Zeros at the end would look like rounded digits.
+    return rounded.rstrip("0") if float(rounded) == value else rounded
+
+
+def write_formula(formula: str, digits: int) -> str:
+    """Return a formula as one line of text."""
+    pieces = split_formula(formula, digits)
+    return "".join(f"{piece.text}/{piece.below}" if piece.below else piece.text for piece in pieces)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, or the box of one."""
+    return text == BOX or re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", text) is not None
+
+
+def write_ranges(numbers: Sequence[int]) -> str:
+    """Return numbers with ranges in place of consecutive ones.
+
+    Examples
+    --------
+    >>> write_ranges([1, 2, 3, 7, 9, 10])
+    '1–3, 7, 9, 10'
+    """
+    ranges = []
+    for _, group in groupby(enumerate(sorted(numbers)), lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        ranges.append(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)))
+    return ", ".join(ranges)

@@ -33,33 +33,19 @@ def work_by_hand(request: WorkRequest) -> int:
     Raises
     ------
     UserError
-        The learner has no calculation, the table is too large, or a query does not fit it.
-    """
-    write_calculation(request)
-    return 0
-
-
-def write_calculation(request: WorkRequest) -> None:
-    """Write a calculation, or an exercise and its key, to standard output or to files.
-
-    Parameters
-    ----------
-    request : WorkRequest
-
-    Raises
-    ------
-    UserError
-        An output cannot be written, which is found before any work is done, or there is no calculation.
+        The learner has no calculation, the table is too large, a query does not fit it, or an output cannot be written,
+        which is found before any work is done.
     """
     if request.students is not None and request.output is not None:
         _write_folder(request, request.output, request.students)
-        return
+        return 0
     for key in ("output", "key"):
         _require_output(request, key)
     sheet, calculation = make_sheet(request)
     _write(sheet, request.output, request)
     if request.key is not None:
         _write(calculation, request.key, request)
+    return 0
 
 
 def make_sheet(request: WorkRequest) -> tuple[HandCalculation, HandCalculation]:
@@ -68,9 +54,9 @@ def make_sheet(request: WorkRequest) -> tuple[HandCalculation, HandCalculation]:
     from bakeoff.pipeline.commands.work.exercise import blank_results
 
     calculation = calculate(request)
-    return blank_results(
-        calculation, request.blank, request.seed, request.digits
-    ) if request.blank else calculation, calculation
+    if not request.blank:
+        return calculation, calculation
+    return blank_results(calculation, request.blank, request.seed, request.digits), calculation
 
 
 def render(calculation: HandCalculation, form: str, digits: int) -> str:

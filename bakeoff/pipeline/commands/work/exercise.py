@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from bakeoff.learners.definitions.steps import Step
-from bakeoff.pipeline.commands.work.calculation import HandCalculation
-from bakeoff.pipeline.commands.work.numbers import BOX, EQUALS
+from bakeoff.pipeline.commands.work.calculation import BOX, EQUALS, HandCalculation
 
 FUNCTIONS = re.compile(r"\b(?:log2|ln|exp|max|min)\b")
 LETTER = re.compile("[a-zα-ω]", re.IGNORECASE)

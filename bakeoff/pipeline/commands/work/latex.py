@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from bakeoff.learners.definitions.steps import Step
-from bakeoff.pipeline.commands.work.calculation import HandCalculation
-from bakeoff.pipeline.commands.work.numbers import BOX
+from bakeoff.pipeline.commands.work.calculation import BOX, HandCalculation
 from bakeoff.pipeline.commands.work.text import list_tables, round_steps, split_table, tabulate_rows, tabulate_step
 from bakeoff.pipeline.tables.markup import LATEX_SIGNS
 from bakeoff.pipeline.tables.table import NAME, NUMBER, Cell, Table

@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.learners.definitions.steps import Branch, Step
-from bakeoff.pipeline.commands.work.calculation import HandCalculation
-from bakeoff.pipeline.commands.work.numbers import EQUALS, split_formula, write_formula, write_ranges
+from bakeoff.pipeline.commands.work.calculation import (
+    EQUALS,
+    HandCalculation,
+    split_formula,
+    write_formula,
+    write_ranges,
+)
 from bakeoff.pipeline.commands.work.text import list_tables, tabulate_rows
 from bakeoff.pipeline.tables.markup import render_template
 

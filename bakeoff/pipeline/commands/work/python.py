@@ -12,8 +12,7 @@ import pandas as pd
 
 from bakeoff.learners.definitions.steps import Step
 from bakeoff.pipeline.commands.work.calculate import calculate
-from bakeoff.pipeline.commands.work.calculation import HandCalculation
-from bakeoff.pipeline.commands.work.numbers import write_formula
+from bakeoff.pipeline.commands.work.calculation import HandCalculation, write_formula
 from bakeoff.pipeline.commands.work.page import render_page
 from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.config.requests import read_request

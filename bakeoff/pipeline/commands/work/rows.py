@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.learners.definitions.scaling import FORMULAS, scale, work_scale
 from bakeoff.learners.definitions.steps import Problem, Step
-from bakeoff.pipeline.commands.work.numbers import write_ranges
+from bakeoff.pipeline.commands.work.calculation import write_ranges
 from bakeoff.pipeline.commands.work.request import MAX_ROWS, WorkRequest
 from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError, did_you_mean, is_whole
@@ -163,28 +163,33 @@ def _read_queries(text: str | None, X: pd.DataFrame, dataset: Dataset) -> pd.Dat
     if text is None:
         return X.iloc[:1]
     names = list(map(str, X.columns))
-    if text.lstrip().startswith(("{", "[")):
-        given = load_yaml(text, "query")
-        cells = given if isinstance(given, list) else [given]
-        if not all(isinstance(row, Mapping) for row in cells):
-            raise UserError(f"query={text} must be a row, as {{{names[0]}: VALUE}}, a list of rows, or a file.")
-        frame = pd.DataFrame([{str(key): str(cell) for key, cell in row.items()} for row in cells])
-        for name in frame.columns.difference([*names, dataset.target]):
-            raise UserError(f"query contains {name!r}. {did_you_mean(name, names)}")
-    else:
-        frame = files.read_file(expand_home(text), FileLayout()).frame
+    frame = _read_query_cells(text, names, dataset.target)
     found = list(map(str, frame.columns))
-    if set(names) - set(found):
-        lacking = join_words(name for name in names if name not in found)
-        raise UserError(f"query has no {lacking}; it needs {join_words(names)}.")
+    lacking = [name for name in names if name not in found]
+    if lacking:
+        raise UserError(f"query has no {join_words(lacking)}; it needs {join_words(names)}.")
     columns = select_features(dataset.described_columns, names)
     queries = convert.convert_like(frame.set_axis(found, axis=1), columns, ColumnRules()).frame
-    for name in names:
-        unseen = set(queries[name].dropna()) - set(X[name]) if X[name].dtype == "category" else set()
+    for name in X.select_dtypes("category"):
+        unseen = set(queries[name].dropna()) - set(X[name])
         if unseen:
             values = join_words(sorted(map(str, set(X[name]))))
             raise UserError(f"query: {name}={min(map(str, unseen))} does not occur in the training rows ({values}).")
     return queries
+
+
+def _read_query_cells(text: str, names: Sequence[str], target: str) -> pd.DataFrame:
+    """Return the cells of a query as text: of a file, or as ``{outlook: sunny, wind: weak}`` or a list of such rows."""
+    if not text.lstrip().startswith(("{", "[")):
+        return files.read_file(expand_home(text), FileLayout()).frame
+    given = load_yaml(text, "query")
+    rows = given if isinstance(given, list) else [given]
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise UserError(f"query={text} must be a row, as {{{names[0]}: VALUE}}, a list of rows, or a file.")
+    frame = pd.DataFrame([{str(key): str(cell) for key, cell in row.items()} for row in rows])
+    for name in frame.columns.difference([*names, target]):
+        raise UserError(f"query contains {name!r}. {did_you_mean(name, names)}")
+    return frame
 
 
 def list_preprocessing_steps(rows: WorkedRows, problem: Problem) -> Iterator[Step]:
@@ -195,18 +200,23 @@ def list_preprocessing_steps(rows: WorkedRows, problem: Problem) -> Iterator[Ste
     # The learner may receive intervals of numbers, or numbers in place of nominal cells.
     plain = {*rows.X.select_dtypes("number")} - {problem.features[j] for j in problem.nominal}
     numeric = {name: before[name].to_numpy(float) for name in changed if name in plain}
-    for method in FORMULAS:
-        scaled = {name: scale(cells, cells, method) for name, cells in numeric.items()}
-        # Beside nominal columns, numbers are objects.
-        if numeric and all(np.allclose(cells, after[name].astype(float)) for name, cells in scaled.items()):
-            for name, cells in numeric.items():
-                step = work_scale(cells, method, rows.queries[name], name, problem.numbers)
-                yield replace(step, place=PLACE)
-            changed = [name for name in changed if name not in numeric]
-            break
+    method = _find_method(numeric, after)
+    if method is not None:
+        for name, cells in numeric.items():
+            yield replace(work_scale(cells, method, rows.queries[name], name, problem.numbers), place=PLACE)
+        changed = [name for name in changed if name not in numeric]
     if changed or len(after) < len(before):
         yield Step(
             "Preprocess the rows; the learner receives this table. (preprocessing=none leaves the columns.)",
             table=(("row", *after), *((number, *row) for number, row in zip(problem.numbers, problem.X, strict=True))),
             place=PLACE,
         )
+
+
+def _find_method(numeric: Mapping[str, np.ndarray], after: Mapping[str, np.ndarray]) -> str | None:
+    """Return the method of scaling from which some columns result, if there is one."""
+    for method in FORMULAS if numeric else ():
+        # Beside nominal columns, numbers are objects.
+        if all(np.allclose(scale(cells, cells, method), after[name].astype(float)) for name, cells in numeric.items()):
+            return method
+    return None

@@ -7,8 +7,7 @@ from textwrap import wrap
 import pandas as pd
 
 from bakeoff.learners.definitions.steps import Step
-from bakeoff.pipeline.commands.work.calculation import HandCalculation
-from bakeoff.pipeline.commands.work.numbers import is_number, write_formula
+from bakeoff.pipeline.commands.work.calculation import HandCalculation, is_number, write_formula
 from bakeoff.pipeline.tables.markup import escape_markdown, render_markdown
 from bakeoff.pipeline.tables.table import NAME, NUMBER, TEXT, Cell, Table, align_lines, make_table, split_columns
 from bakeoff.pipeline.text.wording import show_controls

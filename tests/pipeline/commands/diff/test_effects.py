@@ -40,13 +40,6 @@ def test_effects_are_the_mean_contributions_over_all_orders(k: int) -> None:
     np.testing.assert_allclose(compute_effects(scores, k), expected, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("k", range(1, MAX_EXACT + 1))
-def test_up_to_four_effects_add_up_to_the_difference_in_each_fold(k: int) -> None:
-    scores = make_scores(k)
-    difference = scores[frozenset(range(k))] - scores[frozenset()]
-    np.testing.assert_allclose(compute_effects(scores, k).sum(axis=0), difference, rtol=0, atol=1e-14)
-
-
 def test_more_changes_are_added_to_the_first_and_taken_from_the_second() -> None:
     k = MAX_EXACT + 1
     hybrids = list_hybrids(k)
@@ -85,18 +78,23 @@ def test_p_values_are_adjusted_over_the_changes_and_one_fold_has_none() -> None:
     assert np.isnan([single.low, single.high, single.p_value]).all()
 
 
-def test_changes_that_help_only_together_are_named_as_an_interaction() -> None:
-    together = {frozenset(): 0.5, frozenset([0]): 0.5, frozenset([1]): 0.5, frozenset([0, 1]): 0.9}
-    scores = {hybrid: np.full(N_FOLDS, score) for hybrid, score in together.items()}
-    effects = compute_effects(scores, 2)
-    np.testing.assert_allclose(effects.mean(axis=1), 0.2)
-    assert find_interactions(scores, effects) == {(0, 1): pytest.approx(0.4)}
-    alone = {frozenset(): 0.5, frozenset([0]): 0.6, frozenset([1]): 0.7, frozenset([0, 1]): 0.8}
-    scores = {hybrid: np.full(N_FOLDS, score) for hybrid, score in alone.items()}
-    assert find_interactions(scores, compute_effects(scores, 2)) == {}
-    # Larger than the effect of one change alone, the interaction is not named.
-    partly = {frozenset(): 0.5, frozenset([0]): 0.5, frozenset([1]): 0.8, frozenset([0, 1]): 0.9}
-    scores = {hybrid: np.full(N_FOLDS, score) for hybrid, score in partly.items()}
-    effects = compute_effects(scores, 2)
-    assert effects[0].mean() < 0.1 < effects[1].mean()
-    assert find_interactions(scores, effects) == {}
+@pytest.mark.parametrize(
+    ("first", "second", "both", "interactions"),
+    [
+        (0.5, 0.5, 0.9, {(0, 1): pytest.approx(0.4)}),
+        (0.6, 0.7, 0.8, {}),
+        (0.5, 0.8, 0.9, {}),
+    ],
+    ids=["help only together", "add up", "one helps more than both together"],
+)
+def test_an_interaction_is_named_if_it_is_larger_than_the_effects_of_both_changes(
+    first: float, second: float, both: float, interactions: dict[tuple[int, int], float]
+) -> None:
+    means = {frozenset[int](): 0.5, frozenset([0]): first, frozenset([1]): second, frozenset([0, 1]): both}
+    scores = {hybrid: np.full(N_FOLDS, mean) for hybrid, mean in means.items()}
+    assert find_interactions(scores, compute_effects(scores, 2)) == interactions
+
+
+def test_the_interaction_of_two_of_three_changes_is_the_mean_over_the_orders_of_the_pair_and_the_third() -> None:
+    together = {hybrid: np.full(N_FOLDS, float({0, 1} <= hybrid) + (2 in hybrid)) for hybrid in list_hybrids(3)}
+    assert find_interactions(together, np.zeros((3, N_FOLDS))) == {(0, 1): pytest.approx(1)}

@@ -37,6 +37,7 @@ from bakeoff.pipeline.stages.calibration import DECISION, PROBABILITY, Calibrati
 from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table
 from bakeoff.pipeline.stages.preprocessing import make_preprocessing
 from bakeoff.pipeline.stages.splitting import KFold, LeaveOneOut
+from bakeoff.pipeline.stages.target import TransformedTarget, make_function
 from bakeoff.pipeline.stages.threshold import GivenThreshold
 
 IRIS = load_bundled("iris")
@@ -220,6 +221,15 @@ def test_what_is_done_to_the_output_of_a_learner_is_said_beside_its_rules() -> N
         notes += describe_learner(model.predictor, CANCER.X, "y").notes
     assert "before the run's threshold" in notes[0]
     assert "before its probabilities are calibrated" in notes[1]
+
+
+def test_a_note_tells_that_the_learner_predicts_the_transformed_target() -> None:
+    target = TransformedTarget(make_function("log")).fit(DIABETES.y)
+    pipeline = Pipeline([("learner", learners.DecisionTreeRegressor(max_depth=1))])
+    pipeline.fit(DIABETES.X, target.transform(DIABETES.y))
+    found = describe_learner(target.invert(pipeline), DIABETES.X, "progression")
+    assert "transformed target" in found.notes[0]
+    assert all(float(rule.prediction) < 6 for rule in found.rules)
 
 
 def test_outputs_that_are_no_predictions_are_refused() -> None:

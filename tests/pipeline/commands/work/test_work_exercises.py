@@ -8,25 +8,19 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from short_calculations import name_words
 
 from bakeoff.learners.definitions.calculations import CALCULATIONS
 from bakeoff.learners.definitions.steps import Neighbours, Step
 from bakeoff.pipeline.commands.work.calculate import calculate
-from bakeoff.pipeline.commands.work.calculation import HandCalculation
+from bakeoff.pipeline.commands.work.calculation import BOX, HandCalculation
 from bakeoff.pipeline.commands.work.command import work_by_hand
 from bakeoff.pipeline.commands.work.exercise import blank_formula, blank_results, choose_steps, list_results
-from bakeoff.pipeline.commands.work.numbers import BOX
 from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.errors import UserError
 
 PERCEPTRON = WorkRequest(words={"learner": "perceptron"}, table="random", rows="6", seed=1)
 NUMBER = re.compile(r"\d+/\d+|√\d+|\d+\.\d+|\([^()]*,[^()]*\)")
-SMALL = {
-    "mlp": {"learner.hidden_layer_sizes": "[2]", "learner.solver": "lbfgs", "learner.alpha": "1"},
-    "random_forest": {"learner.n_estimators": "3"},
-}
-WORDS = {name: {"learner": name, **SMALL.get(name.removesuffix("_regressor"), {})} for name in CALCULATIONS}
-"""A learner's name -> the words of a short calculation."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +31,7 @@ def key() -> HandCalculation:
 @pytest.mark.parametrize("name", CALCULATIONS)
 @pytest.mark.parametrize(("share", "seed"), [(0.3, None), (1.0, 2)])
 def test_a_sheet_has_boxes_in_place_of_results(name: str, share: float, seed: int | None) -> None:
-    key = calculate(replace(PERCEPTRON, words=WORDS[name]))
+    key = calculate(replace(PERCEPTRON, words=name_words(name)))
     sheet = blank_results(key, share, seed)
     steps = key.steps[:-1]
     blanked = choose_steps(steps, share, seed)
@@ -124,7 +118,7 @@ def test_a_class_receives_sheets_with_other_tables_and_their_keys(tmp_path: Path
 @pytest.mark.parametrize("seed", [0, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CALCULATIONS)
 def test_a_random_table_has_no_ties_and_small_numbers(name: str, seed: int) -> None:
-    made = calculate(replace(PERCEPTRON, words=WORDS[name], rows="8", seed=seed))
+    made = calculate(replace(PERCEPTRON, words=name_words(name), rows="8", seed=seed))
     assert "; the same (" in made.steps[-1].chosen
     assert len(made.table) == 8
     assert len(made.steps) <= 48

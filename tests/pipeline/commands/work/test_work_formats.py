@@ -10,10 +10,9 @@ import pandas as pd
 import pytest
 
 from bakeoff.learners.definitions.steps import Step
-from bakeoff.pipeline.commands.work.calculation import HandCalculation
+from bakeoff.pipeline.commands.work.calculation import BOX, HandCalculation
 from bakeoff.pipeline.commands.work.command import render, work_by_hand
 from bakeoff.pipeline.commands.work.latex import escape, write_mathematics
-from bakeoff.pipeline.commands.work.numbers import BOX
 from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.errors import UserError
 

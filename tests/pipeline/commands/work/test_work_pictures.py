@@ -13,8 +13,7 @@ from html_page import Page
 from bakeoff.learners import REGISTRY
 from bakeoff.learners.definitions.steps import Branch, Drawing, Neighbours, Plane, Problem, Regions, Step
 from bakeoff.pipeline.commands.work.calculate import calculate
-from bakeoff.pipeline.commands.work.calculation import HandCalculation
-from bakeoff.pipeline.commands.work.numbers import write_formula
+from bakeoff.pipeline.commands.work.calculation import HandCalculation, write_formula
 from bakeoff.pipeline.commands.work.page import render_page
 from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.figures.steps import StepPictures

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from short_calculations import name_words
 from sklearn.base import is_classifier
 
 import bakeoff
@@ -18,15 +19,10 @@ from bakeoff.learners.definitions.calculations import CALCULATIONS
 from bakeoff.learners.definitions.steps import Plane, Step
 from bakeoff.pipeline.commands.work.calculate import _conclude, calculate
 from bakeoff.pipeline.commands.work.calculation import HandCalculation
-from bakeoff.pipeline.commands.work.command import render, write_calculation
+from bakeoff.pipeline.commands.work.command import render, work_by_hand
 from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.errors import UserError
 
-SMALL = {
-    "knn": {"learner.n_neighbors": "2"},
-    "mlp": {"learner.hidden_layer_sizes": "[2]", "learner.solver": "lbfgs", "learner.alpha": "1"},
-    "random_forest": {"learner.n_estimators": "3"},
-}
 N_SHIFT = 4
 """The rows in front of those of a calculation, so that row 1 of the calculation is row 5 of the table."""
 PREPROCESSING = ("none", "auto", "standardize", "min_max", "robust", "quantile", "power", "target_encoding")
@@ -45,11 +41,6 @@ TARGETS = {True: [*"ynynyynyn"], False: [1.5, 2.0, 4.0, 4.5, 6.25, 7.0, 2.5, 1.0
 REFUSED = re.compile(
     r"as preprocessing=one_hot does|set learner\.metric=hamming or preprocessing=one_hot|collinear.*set a penalty"
 )
-
-
-def name_words(name: str, **words: str) -> dict[str, str]:
-    """Return the words of a learner whose calculation is short."""
-    return {"learner": name, **SMALL.get(name.removesuffix("_regressor"), {}), **words}
 
 
 def write_table(path: Path, name: str, features: pd.DataFrame) -> dict[str, str]:
@@ -121,11 +112,11 @@ def test_chosen_rows_keep_their_numbers_in_all_steps(name: str, preprocessing: s
     assert any(shift(alone)[:-2]) or name in ("majority", "mean", "linear_regression", "ridge", "naive_bayes")
 
 
-def test_validation_rows_and_training_rows_keep_their_numbers_in_each_format(tmp_path: Path) -> None:
+def test_validation_rows_and_training_rows_keep_their_numbers_in_each_format() -> None:
     words = {"learner": "decision_tree", "dataset": "colours", "pruning": "bottom_up"}
-    request = WorkRequest(validation="[1,2,3,4]", words=words)
-    found = calculate(request)
-    assert (found.table.index.tolist(), found.validation.index.tolist()) == ([5, 6], [1, 2, 3, 4])
+    found = calculate(WorkRequest(rows="[2,4,5,6]", validation="[4,6]", words=words))
+    assert (found.table.index.tolist(), found.validation.index.tolist()) == ([2, 5], [4, 6])
+    found = calculate(WorkRequest(validation="[1,2,3,4]", words=words))
     text = render(found, "terminal", 4)
     assert "row  x1  x2  colour\n5    -1  0   Blue\n6    1   1   Red\n" in text
     assert "[x1 < 0, row 5]" in text
@@ -133,6 +124,8 @@ def test_validation_rows_and_training_rows_keep_their_numbers_in_each_format(tmp
     assert "| 5 | -1 | 0 | Blue |" in render(found, "markdown", 4)
     page = render(found, "html", 4)
     assert 'data-rows="5"' in page
+    drawing = page[page.index('id="rows"') : page.index("</svg>")]
+    assert {"5", "6"} <= {*re.findall(r">([0-9])</text>", drawing)}
     assert [step.rows for step in found.steps[:3]] == [(5, 6), (5,), (6,)]
     given = bakeoff.work("learner=decision_tree", "dataset=colours", "pruning=bottom_up", validation=[1, 2, 3, 4])
     assert [step.rows for step in given.steps] == [step.rows for step in found.steps]
@@ -141,25 +134,15 @@ def test_validation_rows_and_training_rows_keep_their_numbers_in_each_format(tmp
 def test_the_sheets_of_students_have_the_numbers_of_the_table(tmp_path: Path) -> None:
     words = {"learner": "knn", "dataset": "colours", "learner.n_neighbors": "1"}
     folder = tmp_path / "sheets"
-    write_calculation(WorkRequest(rows="[3,5,6]", blank=0.3, students=1, output=folder, to="markdown", words=words))
+    work_by_hand(WorkRequest(rows="[3,5,6]", blank=0.3, students=1, output=folder, to="markdown", words=words))
     for name in ("sheet-01.md", "key-01.md"):
         text = (folder / name).read_text()
         assert re.findall(r"\| ([3-6]) \| -?\d \| -?\d \| ", text) == ["3", "5", "6"]
         assert [*map(int, re.findall(r"\| (\d) \| √", text))] == [3, 5, 6]
 
 
-def test_pictures_have_the_numbers_of_the_table() -> None:
-    words = {"learner": "knn", "dataset": "colours", "learner.n_neighbors": "1"}
-    page = render(calculate(WorkRequest(rows="[4,6,5]", words=words)), "html", 4)
-    drawing = page[page.index('id="rows"') : page.index("</svg>")]
-    drawn = re.findall(r">([0-9])</text>", drawing)
-    assert {"4", "5", "6"} <= {*drawn}
-
-
-def test_validation_rows_are_named_by_the_numbers_of_the_table() -> None:
+def test_validation_rows_are_among_the_chosen_rows() -> None:
     words = {"learner": "decision_tree", "dataset": "colours", "pruning": "bottom_up"}
-    found = calculate(WorkRequest(rows="[2,4,5,6]", validation="[4,6]", words=words))
-    assert (found.table.index.tolist(), found.validation.index.tolist()) == ([2, 5], [4, 6])
     with pytest.raises(UserError, match=r"validation=\[1,4\] must be .*; there are rows 2, 4–6\."):
         calculate(WorkRequest(rows="[2,4,5,6]", validation="[1,4]", words=words))
 

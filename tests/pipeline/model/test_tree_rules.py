@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from conditions import find_rows
 from doubles import preset
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import KNNImputer, SimpleImputer
@@ -27,16 +28,14 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier as SklearnTree
 
 from bakeoff import learners
-from bakeoff.pipeline.commands.explain.explain_model import describe_learner
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.model.tree_rules import Rule, trace_features
+from bakeoff.pipeline.model.tree_rules import Rule, list_rules, trace_features
 from bakeoff.pipeline.stages.preprocessing import (
     AsNominal,
     AutoPreprocessing,
     OrderCodes,
     make_preprocessing,
 )
-from bakeoff.pipeline.stages.target import TransformedTarget, make_function
 
 GENERATOR = np.random.default_rng(3)
 N = 400
@@ -81,51 +80,20 @@ def encode(*scalers: Any, fill: bool = True) -> Any:
     return make_preprocessing(numeric=numeric, nominal=[ONE_HOT])
 
 
-def is_true(condition: str, rows: pd.DataFrame) -> np.ndarray:
-    """Return whether a condition, as a rule writes it, holds for each row: (m,)."""
-    with_missing = condition.endswith(" (or missing)")
-    text = condition.removesuffix(" (or missing)")
-    (name,) = (each for each in rows.columns if re.search(rf"(^| ){each}( |$)", text))
-    cells = rows[name]
-    if text == f"{name} is missing":
-        return cells.isna().to_numpy()
-    if text == f"{name} is not missing":
-        return cells.notna().to_numpy()
-    answer = cells.isna().to_numpy() & with_missing
-    values = re.fullmatch(rf"{name} ([=≠]) (.*)", text)
-    if values:
-        listed = re.split(r", (?=\w)| or ", values[2])
-        is_in = cells.astype(object).where(cells.notna(), "missing").isin(listed).to_numpy()
-        return is_in if values[1] == "=" else ~is_in if not with_missing else answer | ~is_in
-    below = re.fullmatch(rf"(?:(\S+) ([<≤]) )?{name}(?: ([<≤>≥]) (\S+))?", text)
-    assert below, condition
-    numbers = cells.to_numpy(dtype=float)
-    holds = np.isfinite(numbers)
-    signs = {"<": np.less, "≤": np.less_equal, ">": np.greater, "≥": np.greater_equal}
-    if below[1]:
-        holds &= signs[below[2]](float(below[1]), numbers)
-    if below[4]:
-        holds &= signs[below[3]](numbers, float(below[4]))
-    return np.asarray(answer | holds)
+def explain_tree(pipeline: Any, rows: pd.DataFrame) -> list[Rule]:
+    """Return the rules of the tree of a fitted pipeline."""
+    return list_rules(pipeline[-1], trace_features(pipeline, rows))
 
 
-def find_rows(rule: Rule, rows: pd.DataFrame) -> np.ndarray:
-    """Return whether a rule holds for each row: (m,)."""
-    holds = np.ones(len(rows), dtype=bool)
-    for condition in rule.conditions:
-        holds &= is_true(condition, rows)
-    return holds
-
-
-def require_counts(rows: pd.DataFrame, rules: tuple[Rule, ...]) -> np.ndarray:
+def require_counts(rows: pd.DataFrame, rules: Sequence[Rule]) -> np.ndarray:
     """Require that each row satisfies one rule, which counts it; return which: (rules, m)."""
-    masks = np.array([find_rows(rule, rows) for rule in rules])
+    masks = np.array([find_rows(rule.conditions, rows) for rule in rules])
     assert (masks.sum(axis=0) == 1).all()
     assert masks.sum(axis=1).tolist() == [rule.n_rows for rule in rules]
     return masks
 
 
-def require_rules_of(pipeline: Any, rows: pd.DataFrame, rules: tuple[Rule, ...]) -> None:
+def require_rules_of(pipeline: Any, rows: pd.DataFrame, rules: Sequence[Rule]) -> None:
     """Require that each row satisfies one rule, which counts it and predicts for it what the model does."""
     masks = require_counts(rows, rules)
     predicted = pipeline.predict(rows)
@@ -141,7 +109,7 @@ AS_THEY_ARE = make_preprocessing(ordered=[OrderCodes()])
 def test_rules_of_a_tree_on_the_columns_themselves_say_where_missing_cells_go(criterion: Any) -> None:
     tree = learners.DecisionTreeClassifier(criterion=criterion, max_depth=6)
     pipeline = Pipeline([("preprocessing", AS_THEY_ARE), ("learner", tree)]).fit(X, Y)
-    rules = describe_learner(pipeline, X, "survived").rules
+    rules = explain_tree(pipeline, X)
     assert any("(or missing)" in rule.words for rule in rules)
     assert any("port = " in rule.words for rule in rules)
     require_rules_of(pipeline, X, rules)
@@ -164,7 +132,7 @@ def test_rules_undo_what_preprocessing_has_done(preprocessing: Any) -> None:
     pipeline = Pipeline([("preprocessing", preprocessing), ("learner", learners.DecisionTreeClassifier(max_depth=6))])
     rows = X.drop(columns="fare")
     pipeline.fit(rows, Y)
-    rules = describe_learner(pipeline, rows, "survived").rules
+    rules = explain_tree(pipeline, rows)
     require_rules_of(pipeline, rows, rules)
 
 
@@ -173,12 +141,12 @@ def test_a_column_whose_missing_cells_are_filled_from_others_is_described_after_
     rows = X[["age", "sex"]].assign(fare=X["fare"] * 1e6)
     pipeline = Pipeline([("preprocessing", steps), ("learner", learners.DecisionTreeClassifier(max_depth=5))])
     pipeline.fit(rows, Y)
-    rules = describe_learner(pipeline, rows, "survived").rules
+    rules = explain_tree(pipeline, rows)
     assert any("age after preprocessing" in rule.words for rule in rules)
     filled = pipeline[:-1].transform(rows)["age"].to_numpy()
     named = [replace(rule, conditions=tuple(c.replace(" after preprocessing", "") for c in rule.conditions))
              for rule in rules]  # fmt: skip
-    require_counts(rows.assign(age=filled), tuple(named))
+    require_counts(rows.assign(age=filled), named)
 
 
 def test_codes_are_turned_back_into_values() -> None:
@@ -186,7 +154,7 @@ def test_codes_are_turned_back_into_values() -> None:
     pipeline = Pipeline([("preprocessing", codes), ("learner", learners.DecisionTreeClassifier(max_depth=5))])
     rows = X[["sex", "port", "deck"]]
     pipeline.fit(rows, Y)
-    rules = describe_learner(pipeline, rows, "survived").rules
+    rules = explain_tree(pipeline, rows)
     assert any("deck = low and" in rule.words for rule in rules)
     require_rules_of(pipeline, rows, rules)
 
@@ -220,20 +188,17 @@ def test_each_feature_of_automatic_preprocessing_is_traced(learner: Any) -> None
     assert any(feature.name == "age" and feature.is_scale for feature in traced)
 
 
-def test_a_note_tells_that_the_values_of_rules_are_those_of_the_transformed_target() -> None:
-    target = TransformedTarget(make_function("log")).fit(np.exp(SCORE))
+def test_the_rules_of_a_regression_name_the_mean() -> None:
     steps = make_preprocessing(nominal=[ONE_HOT])
     pipeline = Pipeline([("preprocessing", steps), ("learner", learners.DecisionTreeRegressor(max_depth=1))])
-    rows = X[["sex"]]
-    pipeline.fit(rows, target.transform(np.exp(SCORE)))
-    found = describe_learner(target.invert(pipeline), rows, "price")
-    means = {rule.conditions[0]: float(rule.prediction) for rule in found.rules}
-    logarithms = pd.Series(SCORE).groupby(X["sex"], observed=True).mean()
-    assert means == pytest.approx({f"sex = {sex}": logarithms[sex] for sex in ("female", "male")}, rel=1e-3)
-    assert "transformed target" in found.notes[0]
+    rules = explain_tree(pipeline.fit(X[["sex"]], SCORE), X[["sex"]])
+    means = {rule.conditions[0]: float(rule.prediction) for rule in rules}
+    expected = pd.Series(SCORE).groupby(X["sex"], observed=True).mean()
+    assert means == pytest.approx({f"sex = {sex}": expected[sex] for sex in ("female", "male")}, rel=1e-3)
+    assert all(rule.share is None for rule in rules)
 
 
 def test_a_tree_without_a_question_has_one_rule() -> None:
     pipeline = Pipeline([("learner", learners.DecisionTreeClassifier())]).fit(X[["sex"]], np.full(N, "yes"))
-    rules = describe_learner(pipeline, X[["sex"]], "survived").rules
+    rules = explain_tree(pipeline, X[["sex"]])
     assert [rule.words for rule in rules] == [f"yes (all of {N} rows)"]
