@@ -22,14 +22,7 @@ from bakeoff.pipeline.commands.diff.changes import (
     find_changes,
 )
 from bakeoff.pipeline.commands.diff.effects import Changes, Effect, estimate_effects
-from bakeoff.pipeline.commands.diff.hybrids import (
-    HybridSweep,
-    align_sides,
-    choose_headline,
-    find_ratio,
-    read_side,
-    separate_changes,
-)
+from bakeoff.pipeline.commands.diff.hybrids import HybridSweep, find_ratio, prepare_sweep, separate_changes
 from bakeoff.pipeline.commands.diff.request import AblateRequest
 from bakeoff.pipeline.commands.diff.result import DifferenceResult, MeasuredChange, describe_effect, tabulate_effects
 from bakeoff.pipeline.config.compose_job import compose_job, compose_parts
@@ -40,7 +33,6 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tables.report import Report
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, join_words
-from bakeoff.pipeline.tracking.store import Store, open_store
 
 SINGLE_SPLIT = (
     "With one split there are no p-values, and no simpler configuration is chosen; evaluation=repeated_kfold runs the "
@@ -73,13 +65,10 @@ def ablate(
     UserError
         The run cannot be repeated, nothing can be taken out, or a job is invalid or failed.
     """
-    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    side = read_side(store, request.run, request)
-    metric = choose_headline([side.run])
-    sweep = HybridSweep("ablate", [side.run], words, source, quiet)
-    start, _, dataset = align_sides(side, side, store, request.tracking__experiment, sweep.evaluation)
-    removal = _plan_removal(request, start, list(map(str, dataset.X.columns)), side.run.run_id)
-    measure = partial(_measure_removals, sweep, removal, store, metric.name, request.alpha)
+    sweep = prepare_sweep("ablate", [request.run], request, words, source, quiet=quiet)
+    (run,) = sweep.runs
+    removal = _plan_removal(request, sweep)
+    measure = partial(_measure_removals, sweep, removal, request.alpha)
     effects = measure([frozenset([i]) for i in range(len(removal.changes))])
     if effects is None:
         return None
@@ -91,42 +80,43 @@ def ablate(
     if simpler is not None:
         (effect,) = simpler
         difference = effect.mean
-        verdict += _describe_simpler(removal, weak, effect, metric, request.alpha)
-    sign = 1 if metric.greater_is_better else -1
+        verdict += _describe_simpler(removal, weak, effect, sweep.metric, request.alpha)
+    sign = 1 if sweep.metric.greater_is_better else -1
     measured.sort(key=lambda each: sign * each[1].mean)
+    place = f"run {run.run_id} in {hide_secrets(sweep.store.uri)}"
     report = Report(
-        question=f"Which options of {side.run.name} matter?",
-        selection=(
-            f"run {side.run.run_id} in {hide_secrets(store.uri)}; an effect is that of taking an option or a column out"
-        ),
+        question=f"Which options of {run.name} matter?",
+        selection=f"{place}; an effect is that of taking an option or a column out",
         verdict=verdict,
-        sections=[(tabulate_effects(measured, metric), [])],
+        sections=[(tabulate_effects(measured, sweep.metric), [])],
         notes=[] if effects[0].is_tested else [SINGLE_SPLIT],
         command=hide_secrets(command),
     )
-    return DifferenceResult("ablation", report, [side.run], store, measured, difference)
+    return DifferenceResult("ablation", report, [run], sweep.store, measured, difference)
 
 
 def _measure_removals(
-    sweep: HybridSweep, removal: Mixture, store: Store, metric: str, alpha: float, hybrids: Sequence[Changes]
+    sweep: HybridSweep, removal: Mixture, alpha: float, hybrids: Sequence[Changes]
 ) -> list[Effect] | None:
     """Run hybrids and the configuration of the run itself, and return the effect of each hybrid; None for a plan."""
-    evaluated = sweep.evaluate(removal, [frozenset(), *hybrids], store, metric)
+    evaluated = sweep.evaluate(removal, [frozenset(), *hybrids])
     if evaluated is None:
         return None
     runs, scores = evaluated
     return estimate_effects(subtract_scores(scores[1:], scores[0]), find_ratio(runs), alpha)
 
 
-def _plan_removal(request: AblateRequest, start: Variant, names: Sequence[str], run_id: str) -> Mixture:
+def _plan_removal(request: AblateRequest, sweep: HybridSweep) -> Mixture:
     """Return the columns or the options to take out."""
-    groups = read_groups(request.columns, names)
+    start = sweep.start
+    groups = read_groups(request.columns, list(map(str, sweep.dataset.X.columns)))
     if groups:
         if COLUMNS_KEY not in start.spec[DATA]:
             raise UserError("columns=: the columns of a dataset shipped with bakeoff cannot be left out; use a file.")
         return Mixture(start, start, [Change(", ".join(group), "used", "left out", (), group) for group in groups])
     removal = separate_changes(start, make_default(start))
     if not removal.changes:
+        run_id = sweep.runs[0].run_id
         raise UserError(f"run {run_id} has the default of each option; columns=true leaves out columns instead.")
     return removal
 

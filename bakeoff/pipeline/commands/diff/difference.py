@@ -25,13 +25,10 @@ from bakeoff.pipeline.commands.diff.effects import (
 )
 from bakeoff.pipeline.commands.diff.hybrids import (
     SEED,
-    HybridSweep,
-    align_sides,
-    choose_headline,
     find_ratio,
     have_same_splits,
+    prepare_sweep,
     read_fold_scores,
-    read_side,
     separate_changes,
 )
 from bakeoff.pipeline.commands.diff.request import DiffRequest
@@ -45,7 +42,7 @@ from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import ABSENT, NOISE, format_change, format_score, join_words
 from bakeoff.pipeline.tracking.provenance import count_changed_lines
-from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import TABLES, StoredRun, read_tables
 
 REST = "the rest"
@@ -119,14 +116,12 @@ def explain_difference(
     UserError
         The runs cannot be compared, or a hybrid is invalid or failed.
     """
-    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    a, b = (read_side(store, word, request, request.sweep) for word in (request.a, request.b))
-    sweep = HybridSweep("diff", [a.run, b.run], words, source, quiet)
-    start, end, dataset = align_sides(a, b, store, request.tracking__experiment, sweep.evaluation)
-    metric = choose_headline(sweep.runs)
-    mixture = separate_changes(start, end)
+    names = (request.a, request.b)
+    sweep = prepare_sweep("diff", names, request, words, source, sweep=request.sweep, quiet=quiet)
+    store, metric = sweep.store, sweep.metric
+    mixture = separate_changes(sweep.start, sweep.end)
     changes = mixture.changes
-    evaluated = sweep.evaluate(mixture, list_hybrids(len(changes)), store, metric.name) if changes else None
+    evaluated = sweep.evaluate(mixture, list_hybrids(len(changes))) if changes else None
     repeated = sweep.runs if evaluated is None else [evaluated[0][0], evaluated[0][-1]]
     runs = repeated if sweep.evaluation else sweep.runs
     total = _measure_total(store, runs, metric, request.alpha)
@@ -138,7 +133,7 @@ def explain_difference(
         measured=measured,
         interactions=interactions,
         described=_describe_differences(runs, is_repeated=evaluated is not None and repeated == runs),
-        rows=_compare_rows(store, repeated, dataset, request.alpha),
+        rows=_compare_rows(store, repeated, sweep.dataset, request.alpha),
         alpha=request.alpha,
         notes=[UNUSED_EVALUATION] if sweep.evaluation and not changes else [],
     )

@@ -41,10 +41,135 @@ from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep
 from bakeoff.pipeline.text.wording import join_words
 from bakeoff.pipeline.tracking.names import find_headline, find_run_id, names_run
 from bakeoff.pipeline.tracking.run_content import read_stored_config, restore_config
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, find_runs_of_sweep, read_series, read_stored_runs
 
 SEED = "seed"
+
+
+@dataclass(frozen=True)
+class HybridSweep:
+    """The sweep of hybrids that a command runs.
+
+    Attributes
+    ----------
+    name : str
+    store : Store
+    runs : sequence of StoredRun
+        The stored runs from which hybrids take their keys: two, or the one of an ablation.
+    start, end : Variant
+        Their configurations on the same test rows; of an ablation, twice the same one.
+    dataset : Dataset
+    metric : ComparedMetric
+        The headline score of the runs.
+    evaluation : sequence of str
+        Overrides of the evaluation that replaces that of the runs; usually empty.
+    request : SweepRequest
+        The request for the sweep, without its jobs.
+    """
+
+    name: str
+    store: Store
+    runs: Sequence[StoredRun]
+    start: Variant
+    end: Variant
+    dataset: Dataset
+    metric: ComparedMetric
+    evaluation: Sequence[str]
+    request: SweepRequest
+
+    def evaluate(self, mixture: Mixture, hybrids: Sequence[Changes]) -> tuple[list[StoredRun], np.ndarray] | None:
+        """Run the hybrids that are not done; return None if only the plan was requested.
+
+        Returns
+        -------
+        runs : list of StoredRun
+            The run of each hybrid.
+        scores : ndarray of shape (n_hybrids, J)
+
+        Raises
+        ------
+        UserError
+            A hybrid is invalid or failed; those that finished are kept.
+        """
+        jobs = _make_jobs(mixture, hybrids, self.name)
+        report = run_requested_sweep(replace(self.request, composed=jobs))
+        if report.is_dry_run:
+            return None
+        done = {each.number: each.run_id for each in report.outcomes if each.kind in DONE_KINDS and each.run_id}
+        for job in jobs:
+            if job.number not in done:
+                reason = next((each.reason for each in report.outcomes if each.number == job.number), "it was not run")
+                raise UserError(
+                    f"the hybrid {job.name!r} has no scores: {reason}. The hybrids that finished are kept; the same "
+                    "command runs the others."
+                )
+        runs = read_stored_runs(self.store, [done[job.number] for job in jobs])
+        return runs, read_fold_scores(self.store, runs, self.metric.name)
+
+
+def prepare_sweep(
+    verb: str,
+    names: Sequence[str],
+    request: ReportRequest,
+    words: Sequence[str],
+    source: ConfigSource,
+    *,
+    sweep: str = "",
+    quiet: bool = False,
+) -> HybridSweep:
+    """Read the runs that a command names, and align their configurations.
+
+    Parameters
+    ----------
+    verb : str
+        The command, which names the sweep with the ids of the runs.
+    names : sequence of str
+        Words that name one or two runs.
+    request : ReportRequest
+    words : sequence of str
+        Overrides of the sweep, such as ``workers=4``, and of the evaluation, which replaces that of the runs.
+    source : ConfigSource
+    sweep : str
+        A sweep whose configurations `names` may name.
+    quiet : bool
+        Whether the sweep prints nothing.
+
+    Raises
+    ------
+    UserError
+        A run cannot be repeated, the runs cannot be compared, or a word belongs neither to the sweep nor to the
+        evaluation.
+    """
+    _require_words(verb, words)
+    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
+    sides = [_read_side(store, name, request, sweep) for name in names]
+    evaluation = [word for word in words if sets_key(word, EVALUATION)]
+    shared = _share_settings(sides[-1].variant.spec, store, request.tracking__experiment, evaluation)
+    start, end, dataset = _align_sides(sides[0], sides[-1], shared, evaluation)
+    runs = [side.run for side in sides]
+    title = "-".join([verb, *(run.run_id[:SHORT_ID_LETTERS] for run in runs)])
+    own_words = [word for word in words if word not in evaluation]
+    return HybridSweep(
+        name=title,
+        store=store,
+        runs=runs,
+        start=start,
+        end=end,
+        dataset=dataset,
+        metric=_choose_headline(runs),
+        evaluation=evaluation,
+        request=SweepRequest((*own_words, f"hydra.sweep.dir={SWEEPS_FOLDER}/{title}"), source, quiet=quiet),
+    )
+
+
+def _require_words(verb: str, words: Sequence[str]) -> None:
+    for word in words:
+        if not sets_key(word, *SWEEP_KEYS, "hydra", EVALUATION) or "sweeper" in word:
+            raise UserError(
+                f"{word} is no key of {verb}: hybrids take their keys from the runs. Keys of the sweep, such as "
+                "workers=2, and of the evaluation, such as evaluation=repeated_kfold, are allowed."
+            )
 
 
 @dataclass(frozen=True)
@@ -64,24 +189,12 @@ class Side:
     missing: UserError | None = None
 
 
-def read_side(store: Store, word: str, request: ReportRequest, sweep: str = "") -> Side:
-    """Read the finished run that a word names, and its configuration.
-
-    Parameters
-    ----------
-    store : Store
-    word : str
-    request : ReportRequest
-    sweep : str
-        A sweep whose configurations words may name.
-
-    Raises
-    ------
-    UserError
-        There is no such run, it did not finish, or it was stored by other code.
-    """
-    run_id = _find_configuration(store, word, sweep) if sweep else None
-    run = read_finished_run(store, run_id or find_run_id(store, word, request.dataset))
+def _read_side(store: Store, name: str, request: ReportRequest, sweep: str) -> Side:
+    """Read the finished run that a word names, and its configuration."""
+    run_id = _find_configuration(store, name, sweep) if sweep else None
+    run = read_finished_run(store, run_id or find_run_id(store, name, request.dataset))
+    if run.is_deleted:
+        raise UserError(f"run {run.run_id} was deleted; restore it in MLflow, or name another run.")
     spec = {**read_stored_config(store, run.run_id), "trust": list(request.trust)}
     missing = None
     try:
@@ -101,14 +214,8 @@ def _find_configuration(store: Store, word: str, sweep: str) -> str | None:
     return named.get(word)
 
 
-def choose_headline(runs: Sequence[StoredRun]) -> ComparedMetric:
-    """Return the headline score that runs share.
-
-    Raises
-    ------
-    UserError
-        They have different headline scores, or were deleted or stored by other code.
-    """
+def _choose_headline(runs: Sequence[StoredRun]) -> ComparedMetric:
+    """Return the headline score that runs share."""
     names = sorted({str(find_headline(run.params, run.metrics)) for run in runs})
     if len(names) > 1:
         raise UserError(
@@ -118,30 +225,16 @@ def choose_headline(runs: Sequence[StoredRun]) -> ComparedMetric:
     return choose_compared_metrics((), list(map(describe_run, runs)), 0)[0]
 
 
-def align_sides(
-    a: Side, b: Side, store: Store, experiment: str, evaluation: Sequence[str]
+def _align_sides(
+    a: Side, b: Side, shared: Mapping[str, Any], evaluation: Sequence[str]
 ) -> tuple[Variant, Variant, Dataset]:
     """Return both configurations with one seed, one evaluation and the same test rows, and the dataset of the second.
 
-    Where the seeds, the evaluations or the rows differ, those of the second side are used.
-
-    Parameters
-    ----------
-    a, b : Side
-    store : Store
-        Where the hybrids are stored.
-    experiment : str
-    evaluation : sequence of str
-        Overrides of the evaluation, which replaces that of both runs; usually empty.
-
-    Raises
-    ------
-    UserError
-        The datasets or the tasks differ, or the rows of neither run can be read.
+    Where the seeds, the evaluations or the rows differ, those of the second side are used, with which the shared
+    settings begin.
     """
     if a.missing and b.missing:
         raise b.missing
-    shared = _share_settings(b.variant.spec, store, experiment, evaluation)
     first, second = (_replace_parts(shared, side.variant.spec) for side in (a, b))
     if a.missing:
         first[DATA] = second[DATA]
@@ -230,80 +323,6 @@ def _make_jobs(mixture: Mixture, hybrids: Sequence[Changes], sweep: str) -> list
         invocation = Invocation(variant.choices, varying, sweep, number, variant.overrides)
         jobs.append(Job(number, " ".join(variant.overrides), invocation, variant.spec))
     return jobs
-
-
-@dataclass(frozen=True)
-class HybridSweep:
-    """The sweep of hybrids that a command runs.
-
-    Attributes
-    ----------
-    verb : str
-    runs : sequence of StoredRun
-        The runs whose ids name the sweep.
-    words : sequence of str
-        Overrides of the sweep, such as ``workers=4``, and of the evaluation, which replaces that of the runs.
-    source : ConfigSource
-    quiet : bool
-
-    Raises
-    ------
-    UserError
-        A word belongs neither to the sweep nor to the evaluation.
-    """
-
-    verb: str
-    runs: Sequence[StoredRun]
-    words: Sequence[str]
-    source: ConfigSource
-    quiet: bool
-
-    def __post_init__(self) -> None:
-        for word in self.words:
-            if not sets_key(word, *SWEEP_KEYS, "hydra", EVALUATION) or "sweeper" in word:
-                raise UserError(
-                    f"{word} is no key of {self.verb}: hybrids take their keys from the runs. Keys of the sweep, such "
-                    "as workers=2, and of the evaluation, such as evaluation=repeated_kfold, are allowed."
-                )
-
-    @property
-    def evaluation(self) -> list[str]:
-        """The overrides of the evaluation."""
-        return [word for word in self.words if sets_key(word, EVALUATION)]
-
-    def evaluate(
-        self, mixture: Mixture, hybrids: Sequence[Changes], store: Store, metric: str
-    ) -> tuple[list[StoredRun], np.ndarray] | None:
-        """Run the hybrids that are not done; return None if only the plan was requested.
-
-        Returns
-        -------
-        runs : list of StoredRun
-            The run of each hybrid.
-        scores : ndarray of shape (n_hybrids, J)
-
-        Raises
-        ------
-        UserError
-            A hybrid is invalid or failed; those that finished are kept.
-        """
-        name = "-".join([self.verb, *(run.run_id[:SHORT_ID_LETTERS] for run in self.runs)])
-        jobs = _make_jobs(mixture, hybrids, name)
-        own_words = [word for word in self.words if not sets_key(word, EVALUATION)]
-        words = (*own_words, f"hydra.sweep.dir={SWEEPS_FOLDER}/{name}")
-        report = run_requested_sweep(SweepRequest(words, self.source, composed=jobs, quiet=self.quiet))
-        if report.is_dry_run:
-            return None
-        done = {each.number: each.run_id for each in report.outcomes if each.kind in DONE_KINDS and each.run_id}
-        for job in jobs:
-            if job.number not in done:
-                reason = next((each.reason for each in report.outcomes if each.number == job.number), "it was not run")
-                raise UserError(
-                    f"the hybrid {job.name!r} has no scores: {reason}. The hybrids that finished are kept; the same "
-                    "command runs the others."
-                )
-        runs = read_stored_runs(store, [done[job.number] for job in jobs])
-        return runs, read_fold_scores(store, runs, metric)
 
 
 def read_fold_scores(store: Store, runs: Sequence[StoredRun], metric: str) -> np.ndarray:

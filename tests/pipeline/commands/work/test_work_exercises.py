@@ -12,7 +12,7 @@ from short_calculations import name_words
 
 from bakeoff.learners.definitions.calculations import CALCULATIONS
 from bakeoff.learners.definitions.steps import Neighbours, Step
-from bakeoff.pipeline.commands.work.calculate import calculate
+from bakeoff.pipeline.commands.work.calculate import _is_close, calculate
 from bakeoff.pipeline.commands.work.calculation import BOX, HandCalculation
 from bakeoff.pipeline.commands.work.command import work_by_hand
 from bakeoff.pipeline.commands.work.exercise import blank_formula, blank_results, choose_steps, list_results
@@ -134,6 +134,16 @@ def test_a_random_table_has_no_ties_and_small_numbers(name: str, seed: int) -> N
         assert squares.is_unique
     shares = sorted(next(step.response for step in made.steps if step.response))
     assert "regress" in name or all(high - low >= 0.02 for low, high in pairwise(shares))
+
+
+@pytest.mark.parametrize(
+    ("response", "is_close"),
+    [((0.5, 0.49, 0.01), True), ((0.5, 0.4), False), ((0.01,), True), ((-0.01,), True), ((1.0,), False)],
+)
+def test_answers_are_close_if_two_shares_or_a_decision_value_and_0_are(
+    response: tuple[float, ...], is_close: bool
+) -> None:
+    assert _is_close(response) == is_close
 
 
 def test_a_seed_draws_one_table() -> None:
