@@ -138,6 +138,7 @@ def test_one_run_is_identical_to_itself_and_needs_no_other_evaluation(changed: B
     for words in ((), ("evaluation=repeated_kfold",)):
         answer = changed("diff", a, a, *words)
         assert (answer.status, "The runs are identical" in answer.out) == (0, True)
+        assert ("evaluation= was not used" in answer.out) == bool(words)
     assert "Rows that became" not in answer.out
 
 

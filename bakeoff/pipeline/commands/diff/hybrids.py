@@ -228,10 +228,9 @@ def _choose_headline(runs: Sequence[StoredRun]) -> ComparedMetric:
 def _align_sides(
     a: Side, b: Side, shared: Mapping[str, Any], evaluation: Sequence[str]
 ) -> tuple[Variant, Variant, Dataset]:
-    """Return both configurations with one seed, one evaluation and the same test rows, and the dataset of the second.
+    """Return both configurations on the same test rows, and the dataset of the second.
 
-    Where the seeds, the evaluations or the rows differ, those of the second side are used, with which the shared
-    settings begin.
+    Where seeds, evaluations or rows differ, those of the second side are used, from which the shared settings come.
     """
     if a.missing and b.missing:
         raise b.missing

@@ -72,37 +72,35 @@ def test_importances_of_one_part_are_those_of_scikit_learn() -> None:
     assert found.score == accuracy_score(y, model.predict(X))
 
 
-def test_importances_of_folds_are_means_over_folds_on_rows_that_each_model_has_not_seen() -> None:
-    experiment = make_experiment(IRIS, learners.KNeighborsClassifier(), splitter=KFold(folds=3))
-    splits = experiment.make_splits()
-    folds = list(evaluate_splits(experiment, splits.folds))
+@pytest.mark.parametrize(
+    ("dataset", "learner", "metrics", "scoring", "change"),
+    [
+        (IRIS, learners.KNeighborsClassifier(), None, "accuracy", "fall in accuracy"),
+        (DIABETES, learners.Ridge(), ["rmse"], "neg_root_mean_squared_error", "rise in rmse"),
+    ],
+    ids=["scores fall", "errors rise"],
+)
+def test_importances_of_folds_are_means_over_folds_on_rows_that_each_model_has_not_seen(
+    dataset: Any, learner: Any, metrics: list[str] | None, scoring: str, change: str
+) -> None:
+    experiment = make_experiment(dataset, learner, splitter=KFold(folds=3), metrics=metrics)
+    folds = list(evaluate_splits(experiment, experiment.make_splits().folds))
     parts, words = list_scored_parts(experiment, folds)
-    assert words == "the 150 test rows of 3 folds, each predicted by a model fitted without it"
+    assert words == f"the {len(dataset.y)} test rows of 3 folds, each predicted by a model fitted without it"
     for part, fold in zip(parts, folds, strict=True):
         assert part.X.index.tolist() == fold.split.test.tolist()
         assert part.model is fold.model.predictor
     found = measure_experiment(experiment, parts)
-    assert found.spread == "3 folds"
-    assert found.score == pytest.approx(np.mean([fold.scores["test_accuracy"] for fold in folds]))
-    by_fold = [
-        permutation_importance(
-            part.model, part.X, part.y, scoring="accuracy", n_repeats=5, random_state=number
-        ).importances_mean
+    assert (found.spread, found.change) == ("3 folds", change)
+    assert found.score == pytest.approx(np.mean([fold.scores[f"test_{experiment.headline}"] for fold in folds]))
+    values = [
+        permutation_importance(part.model, part.X, part.y, scoring=scoring, n_repeats=5, random_state=number)
+        .importances_mean[0]
         for number, part in enumerate(parts)
-    ]
-    values = [means[0] for means in by_fold]
-    assert found.columns["mean"][IRIS.X.columns[0]] == pytest.approx(np.mean(values))
-    assert found.columns["deviation"][IRIS.X.columns[0]] == pytest.approx(np.std(values, ddof=1))
-
-
-def test_errors_rise_where_scores_fall() -> None:
-    experiment = make_experiment(DIABETES, learners.Ridge(), splitter=KFold(folds=3), metrics=["rmse"])
-    folds = list(evaluate_splits(experiment, experiment.make_splits().folds))
-    parts, _ = list_scored_parts(experiment, folds)
-    found = measure_experiment(experiment, parts)
-    assert found.change == "rise in rmse"
-    assert found.score == pytest.approx(np.mean([fold.scores["test_rmse"] for fold in folds]))
-    assert found.columns["mean"].max() > 1.0
+    ]  # fmt: skip
+    first = dataset.X.columns[0]
+    assert found.columns["mean"][first] == pytest.approx(np.mean(values))
+    assert found.columns["deviation"][first] == pytest.approx(np.std(values, ddof=1))
 
 
 def test_folds_of_one_row_have_no_importances() -> None:

@@ -11,7 +11,6 @@ import pytest
 from bakeoff.learners.definitions.steps import Step
 from bakeoff.pipeline.commands.work.calculate import calculate
 from bakeoff.pipeline.commands.work.request import WorkRequest
-from bakeoff.pipeline.errors import UserError
 
 W5 = {"manhattan": [3, 2, 3, 2, 4, 1], "chebyshev": [2, 1, 3, 2, 2, 1]}
 W5_CUBE = [2.0801, 1.2599, 3, 2, 2.5198, 1]
@@ -168,9 +167,7 @@ def test_a_single_step_of_smoothing() -> None:
     assert read_column(found) == ["5/7", "2/7"]
 
 
-def test_nominal_columns_need_a_metric_for_them() -> None:
-    with pytest.raises(UserError, match="metric=hamming or preprocessing=one_hot"):
-        calculate(WorkRequest(words={"learner": "knn", "dataset": "mortgage"}))
+def test_nominal_columns_are_encoded_in_a_first_step() -> None:
     steps = calculate(WorkRequest(words={"learner": "knn", "dataset": "mortgage", "preprocessing": "one_hot"})).steps
     assert "Preprocess" in steps[0].sentence
     assert len(steps[0].table) == 11

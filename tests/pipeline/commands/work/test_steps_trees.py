@@ -17,7 +17,6 @@ from bakeoff.learners.definitions.random_forest import Draw, grow_forest, predic
 from bakeoff.learners.definitions.steps import Problem, Step
 from bakeoff.pipeline.commands.work.calculate import calculate, measure_difference
 from bakeoff.pipeline.commands.work.request import WorkRequest
-from bakeoff.pipeline.errors import UserError
 
 TABLES = 60
 KINDS = ("grid", "normal", "nominal")
@@ -211,19 +210,6 @@ def test_single_steps_have_the_numbers_of_the_lectures(
     shown = SINGLE_STEPS[step](**numbers)
     assert formula in shown.formula
     assert list(shown.values.values())[-1] == pytest.approx(result, abs=5e-5 if len(str(result)) <= 6 else 5e-6)
-
-
-@pytest.mark.parametrize(
-    ("words", "cure"),
-    [
-        ({"learner": "random_forest"}, "learner.n_estimators=100 .* must be 1, 2, 3"),
-        ({"learner": "c45"}, "choose learner=decision_tree instead of learner=c45"),
-        ({"learner": "decision_tree", "pruning": "pessimistic"}, "pruning=best_first"),
-    ],
-)
-def test_what_has_no_calculation_is_refused_with_its_cure(words: dict[str, str], cure: str) -> None:
-    with pytest.raises(UserError, match=cure):
-        calculate(WorkRequest(words={"dataset": "colours", **words}))
 
 
 def test_draws_are_repeated_from_a_number_alone() -> None:

@@ -150,24 +150,3 @@ def test_a_seed_draws_one_table() -> None:
     tables = [calculate(replace(PERCEPTRON, seed=seed)).table for seed in (3, 3, 4)]
     assert tables[0].equals(tables[1])
     assert not tables[0].equals(tables[2])
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"blank": 1.5}, r"blank=1.5 must be a share from 0 to 1"),
-        ({"key": Path("key.tex")}, r"key= .*add blank=0.3"),
-        ({"key": Path("a.tex"), "output": Path("a.tex"), "blank": 0.3}, "output= and key= are both a.tex"),
-        ({"students": 3, "blank": 0.3}, "name it with output="),
-        ({"students": 3, "output": Path("a")}, "add blank=0.3"),
-        ({"students": 0, "output": Path("a")}, "students=0 must be a whole number"),
-        ({"students": 3, "output": Path("a"), "blank": 0.3, "key": Path("b.tex")}, "leave key= out"),
-        ({"output": Path("a.pdf")}, r"a.pdf' has the extension '.pdf'. Allowed: .txt, .md, .tex, .html"),
-        ({"table": "random", "query": "{x1: 1}"}, "leave query= out"),
-        ({"table": "random", "words": {"dataset": "colours"}}, "leave dataset= out"),
-        ({"table": "random", "rows": "3"}, "rows=3, which must be from 4 to 60"),
-    ],
-)
-def test_keys_that_do_not_fit_are_refused_before_any_work(keys: dict[str, object], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        WorkRequest(**keys)  # type: ignore[arg-type]

@@ -141,12 +141,6 @@ def test_the_sheets_of_students_have_the_numbers_of_the_table(tmp_path: Path) ->
         assert [*map(int, re.findall(r"\| (\d) \| √", text))] == [3, 5, 6]
 
 
-def test_validation_rows_are_among_the_chosen_rows() -> None:
-    words = {"learner": "decision_tree", "dataset": "colours", "pruning": "bottom_up"}
-    with pytest.raises(UserError, match=r"validation=\[1,4\] must be .*; there are rows 2, 4–6\."):
-        calculate(WorkRequest(rows="[2,4,5,6]", validation="[1,4]", words=words))
-
-
 @pytest.mark.parametrize("given", ["true", "[true,2]", "[1,1]", "0", "7"])
 def test_rows_are_whole_numbers_of_the_table(given: str) -> None:
     with pytest.raises(UserError, match=f"rows={re.escape(given)} must be a number of rows"):
