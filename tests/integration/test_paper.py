@@ -162,8 +162,8 @@ def change_score(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("name", "edit", "status", "sentence"),
     [
-        (capsule.SCORES, change_score, 1, "job 0 (knn my), test_error, fold 1: "),
-        (capsule.STUDY, replace("n_neighbors: 5", "n_neighbors: 7"), 1, "job 0 (knn my), test_accuracy, fold 0: "),
+        (capsule.SCORES, change_score, 1, "job 0 (knn my), test_error  fold 1"),
+        (capsule.STUDY, replace("n_neighbors: 5", "n_neighbors: 7"), 1, "job 0 (knn my), test_accuracy"),
         (capsule.STUDY, replace("folds: 3", "folds: 4"), 1, "the tables are different"),
         ("data/my.csv", replace("0.5,0,b", "0.5,1,b"), 2, "the rows of dataset my ("),
         ("code/mine.py", replace("super().fit(X, y)", "super().fit(X[:7], y[:7])"), 1, "job 2 (own my), "),
@@ -395,6 +395,7 @@ def edit_scores(edit: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[bytes
         (capsule.SCORES, edit_scores(lambda table: table.assign(score="high")), "is damaged or not a capsule"),
         (capsule.SCORES, edit_scores(lambda table: table.assign(job=table["job"] + 1)), "has other jobs than"),
         (capsule.SCORES, edit_scores(lambda table: table[table["job"] > 0]), "has other jobs than study.yaml"),
+        (capsule.SCORES, edit_scores(lambda table: pd.concat([table, table[:1]])), "has two rows of the same job"),
         (capsule.DATA, replace("digest", "sum"), "KeyError('digest')"),
         (capsule.TABLES, lambda content: content + b"\xff", "UnicodeDecodeError"),
         (capsule.STUDY, lambda content: content + b"\xff", "UnicodeDecodeError"),

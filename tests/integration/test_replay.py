@@ -168,7 +168,7 @@ def test_one_bit_of_one_fold_is_found(changed: Bakeoff) -> None:
     assert answer.status == 1
     assert "differs: 1 of " in answer.out
     (line,) = [line for line in answer.out.splitlines() if "fold/train_accuracy" in line]
-    assert line.split() == ["fold/train_accuracy", "fold", "1", repr(other), "→", repr(value)]
+    assert " ".join(line.split()) == f"fold/train_accuracy fold 1 {other!r} → {value!r} (by {other - value:.3g})"
     assert "nothing recorded by the run has changed since" in answer.out
 
 

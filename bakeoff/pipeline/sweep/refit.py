@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.config.targets import require_names
 from bakeoff.pipeline.errors import UserError
@@ -19,6 +17,7 @@ from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, lea
 from bakeoff.pipeline.model.training_record import SCORE_PREFIXES
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
+from bakeoff.pipeline.sweep.differences import SCORES, compare_values, write_number
 from bakeoff.pipeline.sweep.work import Meter, ShowWork
 from bakeoff.pipeline.text.wording import name_first
 from bakeoff.pipeline.tracking import names, run_content
@@ -26,9 +25,8 @@ from bakeoff.pipeline.tracking.card import summarize_folds
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun, read_stored_runs
 
-SCORE_TOLERANCE = 1e-9
-"""The relative tolerance: other processors add in a different order, which only changes the last digits."""
-MAX_DIFFERENCES_SHOWN = 3
+MAX_SHOWN = 3
+"""The maximum number of differing scores in a message."""
 FIGURES_KEY = "figures"
 """The figures of the stored run are not drawn again."""
 
@@ -126,20 +124,16 @@ def _require_same_rows(stored: StoredRun, experiment: Experiment) -> None:
 
 def _require_same_scores(run: LoadedRun, folds: Sequence[FoldResult]) -> None:
     """Compare every stored mean and standard deviation of a score with that of the new folds."""
+    names = [name for name in run.stored.metrics if name.startswith(SCORE_PREFIXES)]
     current = summarize_folds(run.experiment, folds)
-    differences = []
-    for name, value in run.stored.metrics.items():
-        if name.startswith(SCORE_PREFIXES) and not _is_same(value, current.get(name)):
-            found = "missing" if name not in current else f"{current[name]:.10g}"
-            differences.append(f"{name} was {value:.10g} and is {found}")
+    stored, now = (
+        {(name, ""): write_number(values[name]) for name in names if name in values}
+        for values in (run.stored.metrics, current)
+    )
+    differences = [each for each in compare_values(SCORES, stored, now).differences if not each.is_close]
     if differences:
-        shown = name_first(differences, MAX_DIFFERENCES_SHOWN)
+        shown = name_first([f"{each.name} was {each.stored} and is {each.now}" for each in differences], MAX_SHOWN)
         raise UserError(
             f"run {run.stored.run_id}, fitted again, has other scores: {shown}. The code or the versions of packages "
             "have changed since; run it again."
         )
-
-
-def _is_same(stored: float, current: float | None) -> bool:
-    # An undefined score is the same result if it was also undefined in the stored run.
-    return current is not None and np.isclose(current, stored, SCORE_TOLERANCE, SCORE_TOLERANCE, equal_nan=True).item()

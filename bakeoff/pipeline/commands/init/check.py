@@ -22,7 +22,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.stages.scoring.choice import SCORING_KEYS
 from bakeoff.pipeline.stages.scoring.metrics import compute_score
-from bakeoff.pipeline.sweep.differences import compare_models, compare_values, measure_repeat, write_scores
+from bakeoff.pipeline.sweep.differences import compare_numbers, measure_model, measure_result
 from bakeoff.pipeline.sweep.job_runner import JobResult, PreparedJob, execute_job, prepare_job
 from bakeoff.pipeline.text.secrets import describe_error
 from bakeoff.pipeline.text.wording import format_score
@@ -129,11 +129,9 @@ def describe_difference(first: JobResult, second: JobResult) -> str:
         return "the dataset differs when it is loaded again, so runs cannot be compared; use a fixed seed"
     if first.prepared.splits.digest() != second.prepared.splits.digest():
         return "the same seed gives different splits; draw from numpy.random.default_rng(seed) alone"
-    repeats = [measure_repeat(experiment, run.folds, run.model) for run in (first, second)]
-    scores, again = map(write_scores, repeats)
-    model, other = (run.model.predictor for run in (first, second))
-    comparisons = (compare_values("scores", scores, again), compare_models(model, other, experiment.dataset))
-    differences = [difference for comparison in comparisons for difference in comparison.differences]
+    dataset = experiment.dataset
+    numbers = [{**measure_result(run), **measure_model(run.model.predictor, dataset)} for run in (first, second)]
+    differences = [each for comparison in compare_numbers(*numbers) for each in comparison.differences]
     if not differences:
         return ""
     shown = f"{differences[0].name} is {differences[0].stored} and then {differences[0].now}"

@@ -21,14 +21,23 @@ from bakeoff.pipeline.commands.compare.latex_tables import TableStyle, write_tab
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
 from bakeoff.pipeline.commands.compare.scores_table import read_table
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
-from bakeoff.pipeline.commands.paper import capsule, contents
+from bakeoff.pipeline.commands.paper import capsule
 from bakeoff.pipeline.commands.paper.capsule import open_folder
+from bakeoff.pipeline.commands.paper.contents import read_scores
 from bakeoff.pipeline.commands.paper.request import VerifyRequest
 from bakeoff.pipeline.config.engine import SHIPPED_FILES
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.identity.source_code import UserModuleFinder
-from bakeoff.pipeline.sweep.differences import find_changes
+from bakeoff.pipeline.sweep.differences import (
+    CLOSE,
+    SCORES,
+    Comparison,
+    compare_values,
+    find_changes,
+    show_differences,
+    write_number,
+)
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, Job, JobOutcome
 from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep
 from bakeoff.pipeline.sweep.study_file import read_study, read_study_words
@@ -38,6 +47,8 @@ from bakeoff.pipeline.tracking.store import open_store
 from bakeoff.pipeline.tracking.stored_runs import read_stored_runs
 
 EXPERIMENT = "verification"
+KEYS = ["job", "metric", "fold"]
+"""The columns that identify a score."""
 SEED_BITS = 32
 MAX_ERROR = 0.05
 """The probability with which a statement on the jobs that were not drawn may be wrong."""
@@ -73,7 +84,7 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
         tables_of_study = files[capsule.TABLES].decode()
         data = _read_table(files, capsule.DATA)
         digests = {*zip(data["dataset"], data["digest"], strict=True)}
-        stored = contents.settle_types(_read_table(files, capsule.SCORES))
+        stored = _read_scores(files)
         study = read_study(files[capsule.STUDY].decode())
         if {*stored["job"]} != {*range(len(study["jobs"]))}:
             raise ValueError(f"{capsule.SCORES} has other jobs than {capsule.STUDY}")
@@ -82,12 +93,12 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
     store = open_folder(folder, capsule.compute_digest(request.capsule.read_bytes()), files)
     repeated = replace(comparison, tracking__uri=str(store), tracking__experiment=EXPERIMENT)
     ended, n_jobs = _run_jobs(request, store, study, digests, facts["environment"], announce)
-    compared, sentences = _compare_jobs(stored, ended, repeated)
+    comparisons, sentences = _compare_jobs(stored, ended, repeated)
     tables = "not written, because not all jobs ran"
     if len(ended) == n_jobs and REFUSED not in [outcome.kind for outcome in ended]:
         tables, lines = _compare_tables(tables_of_study, repeated, style)
         sentences += lines[:1]
-    status, verdict = _judge(compared, ended, tables, n_jobs, request.tolerance)
+    status, verdict = _judge(comparisons, ended, tables, n_jobs, request.tolerance)
     return status, [*sentences, *verdict]
 
 
@@ -159,6 +170,16 @@ def _read_table(files: capsule.Files, name: str) -> pd.DataFrame:
         return read_table(file)
 
 
+def _read_scores(files: capsule.Files) -> pd.DataFrame:
+    """Return the scores of a capsule; a job without scores has a row with a reason and the fold -1."""
+    table = _read_table(files, capsule.SCORES)
+    typed = table.astype({"job": int, "reason": str, "metric": str, "score": float})
+    typed["fold"] = typed["fold"].fillna(-1).astype(int)
+    if typed.duplicated(KEYS).any():
+        raise ValueError(f"{capsule.SCORES} has two rows of the same job, metric and fold")
+    return typed
+
+
 def _require_same_data(jobs: Sequence[Job], digests: Set[tuple[str, str]]) -> None:
     """Reject datasets whose rows are not those of the study."""
     resources = PartCache()
@@ -183,25 +204,36 @@ def _draw_jobs(jobs: Sequence[Job], request: VerifyRequest, announce: Announce) 
 
 def _compare_jobs(
     stored: pd.DataFrame, ended: Sequence[JobOutcome], repeated: SelectionRequest
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return the scores of the jobs that ran with those of the capsule, and sentences on what differs."""
-    names = {outcome.number: outcome.name for outcome in ended}
+) -> tuple[dict[int, Comparison], list[str]]:
+    """Return the comparisons of the jobs that ran with the scores of the capsule, and sentences on what differs."""
+    names = {each.number: each.name for each in ended}
     done = {each.number: str(each.run_id) for each in ended if each.kind in (FINISHED, SKIPPED)}
     store = open_store(repeated.tracking__uri, EXPERIMENT)  # there is none if no job could be run
     runs = dict(zip(done, read_stored_runs(store, list(done.values())), strict=True))
     own = stored[stored["job"].isin(names)]
     reasons: dict[int, str] = dict(own.loc[own["reason"] != "", ["job", "reason"]].itertuples(index=False))
-    compared = contents.compare_scores(own[own["reason"] == ""], contents.read_scores(store, runs))
+    then, now = (_list_values(table, names) for table in (own[own["reason"] == ""], read_scores(store, runs)))
+    comparisons = {number: compare_values(SCORES, then.get(number, {}), now.get(number, {})) for number in names}
     changed = [each for each in ended if (each.number in done) == (each.number in reasons)]
-    differing = compared[~compared["job"].isin([each.number for each in changed])]
     sentences = [
         f"job {each.number} ({each.name}): {reasons.get(each.number, 'scores')} in the capsule, "
         f"{'scores' if each.number in done else each.reason} here"
         for each in changed
     ]
+    compared = [comparisons[number] for number in names if number not in [each.number for each in changed]]
+    differences = [difference for comparison in compared for difference in comparison.differences]
+    differences.sort(key=lambda difference: -difference.size)
     n_failed = len(ended) - len({*done, *(each.number for each in changed)})
     sentences += [f"{count_nouns(n_failed, 'job')} without scores, as in the study"] * (n_failed > 0)
-    return compared, [*contents.list_differences(differing, names), *sentences]
+    return comparisons, [*show_differences(differences), *sentences]
+
+
+def _list_values(scores: pd.DataFrame, names: Mapping[int, str]) -> dict[int, dict[tuple[str, str], str]]:
+    """Return the values of each job, given a row for each of its scores."""
+    values: dict[int, dict[tuple[str, str], str]] = {}
+    for job, metric, fold, score in scores[[*KEYS, "score"]].itertuples(index=False):
+        values.setdefault(job, {})[f"job {job} ({names[job]}), {metric}", f"fold {fold}"] = write_number(score)
+    return values
 
 
 def _compare_tables(tables: str, repeated: SelectionRequest, style: TableStyle) -> tuple[str, list[str]]:
@@ -216,13 +248,15 @@ def _compare_tables(tables: str, repeated: SelectionRequest, style: TableStyle) 
     return CHANGED if lines else "identical", lines
 
 
-def _judge(compared: pd.DataFrame, ended: Sequence[JobOutcome], tables: str, n_jobs: int, tolerance: float) -> Report:
+def _judge(
+    comparisons: Mapping[int, Comparison], ended: Sequence[JobOutcome], tables: str, n_jobs: int, tolerance: float
+) -> Report:
     """Return the exit code and the verdict on the jobs that ran.
 
     Parameters
     ----------
-    compared : DataFrame
-        The result of `compare_scores`.
+    comparisons : mapping of int to Comparison
+        The number of a job -> the comparison of its scores.
     ended : sequence of JobOutcome
     tables : str
         `CHANGED`, `NOT_WRITTEN`, ``identical``, or why they were not compared.
@@ -230,19 +264,36 @@ def _judge(compared: pd.DataFrame, ended: Sequence[JobOutcome], tables: str, n_j
         The number of jobs from which those that ran were drawn.
     tolerance : float
     """
-    unequal = {*compared.loc[compared["difference"] != 0, "job"]}
-    wrong = {*compared.loc[compared["difference"] > tolerance, "job"]}
+    sizes = {job: [each.size for each in comparison.differences] for job, comparison in comparisons.items()}
+    unequal = {job for job in sizes if sizes[job]}
+    wrong = {job for job in unequal if max(sizes[job]) > tolerance}
     refused = {outcome.number for outcome in ended if outcome.kind == REFUSED}
     n = len(ended)
     proof = []
     if n < n_jobs and not unequal:
         most = math.ceil(100 * (1 - MAX_ERROR ** (1 / n)))
         proof = [f"with {1 - MAX_ERROR:.0%} confidence, at most {most} % of all {n_jobs} jobs differ"]
-    by_kind = {kind: {each.run_id for each in ended if each.kind == kind} for kind in (SKIPPED, FINISHED)}
-    n_earlier = len(by_kind[SKIPPED] - by_kind[FINISHED])  # a job may be equal to another one
-    n_now = sum(each.kind not in (SKIPPED, REFUSED) for each in ended)
-    ran = f"{count_nouns(n_now, 'job')} ran now" + f" and {n_earlier} in an earlier call of yours" * (n_earlier > 0)
-    verdict = f"{n - len(unequal):,} of {n:,} jobs, {contents.count_scores(compared)}; the tables are {tables}; {ran}"
+    counted = f"{n - len(unequal):,} of {n:,} jobs, {_count_scores(list(comparisons.values()))}"
+    verdict = f"{counted}; the tables are {tables}; {_count_runs(ended)}"
     if wrong - refused or tables == CHANGED:
         return DIFFERENT, [*proof, verdict]
     return NOT_CHECKED if wrong or tables == NOT_WRITTEN else VERIFIED, [*proof, verdict]
+
+
+def _count_scores(comparisons: Sequence[Comparison]) -> str:
+    """Return how many scores are equal to the last bit, equal to 1e-9, and different."""
+    n_scores = sum(comparison.n_values for comparison in comparisons)
+    differences = [each for comparison in comparisons for each in comparison.differences]
+    text = f"{n_scores - len(differences):,} of {n_scores:,} scores equal to the last bit"
+    if not differences:
+        return text
+    n_close = sum(each.is_close for each in differences)
+    return f"{text}, {n_close:,} equal to {CLOSE:g}, {len(differences) - n_close:,} different"
+
+
+def _count_runs(ended: Sequence[JobOutcome]) -> str:
+    """Return how many jobs ran now, and how many in an earlier call."""
+    by_kind = {kind: {each.run_id for each in ended if each.kind == kind} for kind in (SKIPPED, FINISHED)}
+    n_earlier = len(by_kind[SKIPPED] - by_kind[FINISHED])  # a job may be equal to another one
+    n_now = sum(each.kind not in (SKIPPED, REFUSED) for each in ended)
+    return f"{count_nouns(n_now, 'job')} ran now" + f" and {n_earlier} in an earlier call of yours" * (n_earlier > 0)

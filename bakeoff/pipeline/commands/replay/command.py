@@ -52,8 +52,7 @@ def replay_stored_runs(request: ReplayRequest) -> int:
     # This import precedes pandas, because skops searches all loaded modules for each function of scipy.special.
     import scipy.special  # noqa: F401
 
-    from bakeoff.pipeline.commands.replay.replay import replay_runs
-    from bakeoff.pipeline.sweep.differences import IDENTICAL, REFUSED
+    from bakeoff.pipeline.commands.replay.replay import IDENTICAL, REFUSED, replay_runs
 
     verdicts: Counter[str] = Counter()
     for report in replay_runs(request, request.sweep, request.dataset__folder):

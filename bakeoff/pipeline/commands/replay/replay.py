@@ -3,32 +3,86 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from bakeoff.pipeline.config import settle, words
 from bakeoff.pipeline.config.requests import RefitRequest
+from bakeoff.pipeline.config.settle import settle_config
+from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
+from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.differences import (
-    DIFFERENT,
-    IDENTICAL,
-    REFUSED,
+    MODEL_OUTPUTS,
     Comparison,
-    ReplayReport,
-    compare_models,
-    compare_tables,
-    compare_values,
+    Difference,
+    Values,
+    align_differences,
+    compare_numbers,
     find_changes,
-    measure_repeat,
-    write_scores,
+    measure_model,
+    measure_record,
+    measure_result,
+    show_differences,
 )
-from bakeoff.pipeline.sweep.job_runner import JobResult, execute_job, prepare_job
+from bakeoff.pipeline.sweep.job_runner import execute_job, prepare_job
 from bakeoff.pipeline.sweep.refit import read_finished_run, repeat_tuning
+from bakeoff.pipeline.text.wording import join_words
 from bakeoff.pipeline.tracking import NoTracker, models, names, provenance, run_content, stored_runs
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
+IDENTICAL = "identical"
+DIFFERENT = "differs"
+REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class ReplayReport:
+    """The result of the replay of a run.
+
+    Attributes
+    ----------
+    run_id, name : str
+    verdict : str
+        The verdict: ``identical``, ``differs`` or ``refused``.
+    reason : str
+        Why the run differs if the reason is not a number, or why it was refused.
+    comparisons : tuple of Comparison
+    changes : tuple of Difference
+        What was different when the stored run was made.
+    notes : tuple of str
+        Notes on what could not be compared.
+    """
+
+    run_id: str
+    name: str
+    verdict: str
+    reason: str
+    comparisons: tuple[Comparison, ...] = ()
+    changes: tuple[Difference, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The verdict and its basis in one line."""
+        words = []
+        for each in self.comparisons:
+            count = f"{each.n_values}" if self.verdict == IDENTICAL else f"{len(each.differences)} of {each.n_values}"
+            words.append(f"{count} {each.what}")
+        return f"{self.verdict}: {self.reason or join_words(words) or 'there was nothing to compare'}"
+
+    def to_lines(self) -> list[str]:
+        """Return the report as lines of text."""
+        lines = [f"replay of {self.name} (run {self.run_id})", self.summary]
+        lines += [f"not compared: {note}" for note in self.notes]
+        if self.verdict == DIFFERENT:
+            lines += show_differences([each for comparison in self.comparisons for each in comparison.differences])
+            if not self.changes:
+                lines.append("nothing recorded by the run has changed since")
+        if self.changes:
+            lines += ["changed since the stored run:", *align_differences(self.changes)]
+        return lines
 
 
 def replay_runs(request: RefitRequest, sweep: str, folder: str | None) -> Iterator[ReplayReport]:
@@ -56,25 +110,15 @@ def replay_runs(request: RefitRequest, sweep: str, folder: str | None) -> Iterat
     resources = PartCache()
     for run_id in run_ids:
         try:
-            yield replay_run(store, run_id, request, folder, resources)
+            yield _replay_run(store, run_id, request, folder, resources)
         except UserError as error:
             yield ReplayReport(run_id, "", REFUSED, str(error))
 
 
-def replay_run(
+def _replay_run(
     store: Store, run_id: str, request: RefitRequest, folder: str | None, resources: PartCache
 ) -> ReplayReport:
     """Run a stored run again and compare every number; the store does not change.
-
-    Parameters
-    ----------
-    store : Store
-    run_id : str
-    request : RefitRequest
-    folder : str or None
-        The folder of the dataset's files, if they were moved.
-    resources : PartCache
-        Datasets shared by several replays.
 
     Raises
     ------
@@ -83,13 +127,13 @@ def replay_run(
     """
     run = read_finished_run(store, run_id)
     restored = run_content.restore_config(store, run_id, request.trust, request.dataset__path, folder)
-    spec = settle.settle_config({**restored, "tracking": NO_TRACKING, "figures": []})
+    spec = settle_config({**restored, "tracking": NO_TRACKING, "figures": []})
     dataset = resources.get_dataset(spec)
     if dataset.digest() != run.tags.get("dataset_digest"):  # other data have other scores
         changes = find_changes(run.tags, {**run.tags, "dataset_digest": dataset.digest()})
         reason = f"the data have changed since ({dataset.source}), so it was not run again"
         return ReplayReport(run_id, run.name, DIFFERENT, reason, changes=changes)
-    prepared = prepare_job(spec, words.Invocation({}), resources)
+    prepared = prepare_job(spec, Invocation({}), resources)
     prepared = replace(prepared, experiment=repeat_tuning(prepared.experiment, run))
     # The circumstances are recorded inside, because they include the numbers of threads.
     with limit_threads(run.tags):
@@ -99,7 +143,11 @@ def replay_run(
         except Exception as error:  # an error is a result, because the stored run has finished
             reason = f"the stored run finished, but it now fails with {type(error).__name__}: {error}"
             return ReplayReport(run_id, run.name, DIFFERENT, reason, changes=changes)
-        comparisons, notes = _compare_run(store, run, result, request.trust)
+        stored, notes = _read_numbers(store, run, request.trust, dataset)
+        now = measure_result(result)
+        if MODEL_OUTPUTS in stored:  # predictions of all rows may take long
+            now |= measure_model(result.model.predictor, dataset)
+    comparisons = compare_numbers(stored, now)
     verdict = DIFFERENT if any(comparison.differences for comparison in comparisons) else IDENTICAL
     return ReplayReport(run_id, run.name, verdict, "", tuple(comparisons), changes, tuple(notes))
 
@@ -119,26 +167,18 @@ def limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
     return provenance.find_thread_pools().limit(limits=threads)
 
 
-def _compare_run(
-    store: Store, run: stored_runs.StoredRun, result: JobResult, trust: Sequence[str]
-) -> tuple[list[Comparison], list[str]]:
-    """Return the comparisons of scores, tables and models, and notes on what cannot be compared."""
-    experiment = result.prepared.experiment
-    now = measure_repeat(experiment, result.folds, result.model)
+def _read_numbers(
+    store: Store, run: stored_runs.StoredRun, trust: Sequence[str], dataset: Dataset
+) -> tuple[dict[str, Values], list[str]]:
+    """Return the stored numbers of a run with the outputs of its model, and notes on what cannot be compared."""
     tables = stored_runs.read_tables(store, run)
-    comparisons = [
-        compare_values("scores", write_scores(stored_runs.read_values(store, run)), write_scores(now)),
-        *compare_tables(tables, experiment, result.folds, result.model),
-    ]
-    notes = (
-        []
-        if stored_runs.TABLES[0] in tables
-        else [f"{stored_runs.TABLES[0]} is no longer among the artifacts of the run"]
-    )
+    numbers = measure_record(stored_runs.read_values(store, run), tables)
+    predictions = stored_runs.TABLES[0]
+    notes = [] if predictions in tables else [f"{predictions} is no longer among the artifacts of the run"]
     if not run.model_id:
-        return comparisons, [*notes, "the run has stored no model"]
+        return numbers, [*notes, "the run has stored no model"]
     try:
         model = models.open_model(store, models.FoundModel(run.run_id, run.model_id), trust)
     except UserError as error:
-        return comparisons, [*notes, str(error)]
-    return [*comparisons, compare_models(model.estimator, result.model.predictor, experiment.dataset)], notes
+        return numbers, [*notes, str(error)]
+    return {**numbers, **measure_model(model.estimator, dataset)}, notes
