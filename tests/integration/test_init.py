@@ -44,12 +44,3 @@ def test_make_test_check_and_run_pass_in_a_new_project(bakeoff: Bakeoff) -> None
     bakeoff.patch.chdir(bakeoff.folder / "demo")
     own = [line.split()[0] for line in bakeoff("list").out.splitlines() if "(own)" in line]
     assert own == ["flowers", "nearest_mean", "nearest_mean", "worst_recall"]
-
-
-def test_a_second_project_of_the_same_name_is_refused(bakeoff: Bakeoff) -> None:
-    assert bakeoff("init", "demo").status == 0
-    before = {file: file.read_bytes() for file in bakeoff.folder.rglob("*") if file.is_file()}
-    answer = bakeoff("init", "demo")
-    assert answer.status == 2
-    assert "a folder that is not empty; choose another name." in answer.err
-    assert {file: file.read_bytes() for file in bakeoff.folder.rglob("*") if file.is_file()} == before

@@ -38,13 +38,6 @@ def command(bakeoff: Bakeoff) -> Bakeoff:
     return bakeoff
 
 
-def test_a_learner_of_the_user_runs_by_its_name(command: Bakeoff) -> None:
-    answer = command("learner=nearest_mean", "dataset=wine", "trust=[own_parts]")
-    assert answer.status == 0, answer.err
-    (run,) = command.runs()
-    assert run.data.params["learner"] == "nearest_mean"
-
-
 def test_an_experiment_of_the_user_chooses_and_the_command_trusts(command: Bakeoff) -> None:
     assert command("experiment=quick", "tracking=none").status == 2
     answer = command("experiment=quick", "tracking=none", "trust=[own_parts]")

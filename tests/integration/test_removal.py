@@ -222,8 +222,6 @@ def test_the_folder_of_a_run_that_leads_elsewhere_is_left(stored: Bakeoff) -> No
         (["rm"], "select runs in one way"),
         (["rm", "latest", "sweep=latest"], "select runs in one way"),
         (["rm", "filter=params.learner = 'svm'"], "selects no run"),
-        (["rm", "latest", "dry_run=perhaps"], "dry_run='perhaps' must be true or false"),
-        (["gc", "older=3d"], "older is not a key"),
     ],
 )
 def test_what_is_not_clear_deletes_nothing(made: Path, words: list[str], message: str) -> None:

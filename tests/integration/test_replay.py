@@ -89,16 +89,6 @@ def test_the_number_of_threads_is_set_and_the_same_number_gives_the_same_product
     assert products[0] == products[2]
 
 
-@pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Bakeoff:
-    """Return the command in a folder with a run of three folds on a file, pruned, which the tests do not change."""
-    folder = tmp_path_factory.mktemp("replay")
-    (folder / "my.csv").write_text(CSV)
-    with command_in(folder) as bakeoff:
-        assert bakeoff(*WORDS).status == 0
-    return bakeoff
-
-
 WORDS = (
     "dataset=file", "dataset.path=my.csv", "dataset.target=y", "learner=decision_tree", "pruning=bottom_up",
     "evaluation=kfold", "evaluation.folds=3",
@@ -132,30 +122,17 @@ def dump(bakeoff: Bakeoff) -> list[str]:
 
 def test_a_replay_counts_what_it_compared_and_changes_nothing(changed: Bakeoff) -> None:
     before = dump(changed)
-    answer = changed("replay", changed.runs()[0].info.run_id[:8])
+    run = changed.runs()[0]
+    answer = changed("replay", run.info.run_id[:8])
     assert answer.status == 0
     (title, verdict) = answer.out.splitlines()
-    assert title.startswith("replay of decision_tree") or "my (run" in title
-    assert verdict.startswith("identical: ")
-    for part in ("scores", "cells of predictions.csv", "cells of pruning_path.csv", "60 outputs of its model"):
+    assert title == f"replay of decision_tree pruning=bottom_up kfold my (run {run.info.run_id})"
+    names = [name for name in run.data.metrics if "time/" not in name]
+    n_stored = sum(len(changed.client().get_metric_history(run.info.run_id, name)) for name in names)
+    assert verdict.startswith(f"identical: {n_stored} scores, ")
+    for part in ("cells of predictions.csv", "cells of pruning_path.csv", "60 outputs of its model"):
         assert part in verdict
     assert dump(changed) == before
-
-
-def test_every_stored_score_that_is_no_time_is_compared(stored: Bakeoff) -> None:
-    run = stored.runs()[0]
-    client = stored.client()
-    names = [name for name in run.data.metrics if "time/" not in name]
-    n_stored = sum(len(client.get_metric_history(run.info.run_id, name)) for name in names)
-    answer = replay(stored, run.info.run_id)
-    assert f"identical: {n_stored} scores" in answer
-
-
-def replay(bakeoff: Bakeoff, *words: str) -> str:
-    """Return what a replay in the folder of another fixture prints."""
-    with command_in(bakeoff.folder) as command:
-        answer = command("replay", *words)
-    return answer.out + answer.err
 
 
 def test_one_bit_of_one_fold_is_found(changed: Bakeoff) -> None:

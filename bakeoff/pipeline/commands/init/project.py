@@ -107,20 +107,15 @@ def find_files(request: CheckRequest) -> Iterator[PartFile]:
         The file does not exist, or does not belong to a group of options.
     """
     for word in request.files:
-        yield from (PartFile(path, request.trust) for path in _find_paths(word))
-
-
-def _find_paths(word: str) -> list[Path]:
-    """Return the files specified by a word, each in a folder of its group."""
-    path = expand_home(word)
-    files = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
-    found = [file for file in files if file.absolute().parent.name in PART_GROUPS and file.suffix == SUFFIX]
-    if not found or not found[0].is_file():
-        raise UserError(
-            f"{word!r} does not name the file of a part: it must be GROUP/NAME{SUFFIX}, and GROUP one of "
-            f"{', '.join(PART_GROUPS)}."
-        )
-    return found
+        path = expand_home(word)
+        files = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
+        found = [file for file in files if file.absolute().parent.name in PART_GROUPS and file.suffix == SUFFIX]
+        if not found or not found[0].is_file():
+            raise UserError(
+                f"{word!r} does not name the file of a part: it must be GROUP/NAME{SUFFIX}, and GROUP one of "
+                f"{', '.join(PART_GROUPS)}."
+            )
+        yield from (PartFile(file, request.trust) for file in found)
 
 
 TEMPLATE = Path(__file__).parent / "template"
@@ -143,8 +138,8 @@ PACKAGE_MARK = "@package@"
 VERSION_MARK = "@version@"
 LOCAL_FILE = "local.mk"
 DATA_FILE = "data/flowers.csv"
-TAKEN_NAMES = ("conf", "data", "tests", "outputs", "learners", "pipeline", "bakeoff", "hydra_plugins")
-"""Names reserved for other folders of a project and of bakeoff."""
+TAKEN_NAMES = ("conf", "data", "tests", "outputs")
+"""Names of other folders of a project."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,7 @@ from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun, read_series
 
 README = """\
-# {question}
+# {}
 
 {n_jobs} jobs with {n_scores} scores. Two commands repeat them in an empty folder, and compare every score and table:
 
@@ -82,9 +82,9 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
     packages = _list_packages(jobs)
     code = {f"{capsule.CODE_FOLDER}/{name}": file for name, file in list_own_code(packages).items()}
     data = _find_data(jobs)
-    words = [f"trust=[{','.join(sorted(capsule.list_packages(code)))}]"] if code else []
-    words += ["data=FOLDER"] if data and not request.data else []
-    question = {"question": comparison.question, "n_jobs": len(jobs), "n_scores": len(scores)}
+    words = [request.output.name]
+    words += [f"trust=[{','.join(sorted(capsule.list_packages(code)))}]"] * bool(code)
+    words += ["data=FOLDER"] * (bool(data) and not request.data)
     texts = {
         capsule.TABLES: write_tables(comparison, style),
         "methods.tex": methods,
@@ -92,13 +92,13 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
         capsule.STUDY: _write_study(jobs),
         capsule.DATA: _describe_data(jobs),
         capsule.REQUIREMENTS: _write_requirements(newest, packages),
-        "README.md": README.format(**question, words=" ".join([request.output.name, *words])),
+        "README.md": README.format(comparison.question, n_jobs=len(jobs), n_scores=len(scores), words=" ".join(words)),
     }
     files = {
         **{name: text.encode() for name, text in texts.items()},
         capsule.SCORES: _write_scores(scores, jobs),
         **{f"figures/{name}": content for name, content in write_pictures(comparison, ".pdf").items()},
-        **{name: file.read_bytes() for name, file in {**code, **(data if request.data else {})}.items()},
+        **{name: file.read_bytes() for name, file in (code | data if request.data else code).items()},
     }
     return files, _list_facts(request, style, newest)
 

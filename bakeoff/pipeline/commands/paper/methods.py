@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -77,26 +78,41 @@ def write_methods(comparison: Comparison, runs: Sequence[StoredRun]) -> str:
 
 def _describe_runs(comparison: Comparison, runs: Sequence[StoredRun]) -> dict[str, Any]:
     """Return what is known from runs: sizes and sources of datasets, evaluations, and versions of packages."""
-    sources = {part.lower() for run in runs for part in PurePath(run.params.get("dataset.path", "")).parts}
-    params = [(run.params["dataset"], key, value) for run in runs for key, value in run.params.items()]
-    read = {name for name, key, _ in params if key.startswith("dataset.")}
-    names = [each.name + ("" if each.name in read else mark_use("dataset", each.name)) for each in comparison.datasets]
+    files = {part.lower() for run in runs for part in PurePath(run.params.get("dataset.path", "")).parts}
+    is_from_openml = any("dataset.data_home" in run.params for run in runs)
+    has_sizes = all(dataset.evaluation in PARTITIONS for dataset in comparison.datasets)
+    return {
+        "names": _cite_datasets(comparison, runs),
+        "sizes": [round(sum(json.loads(run.tags["rows_per_fold"]).values())) for run in runs if has_sizes],
+        "sources": files | {"openml"} if is_from_openml else files,
+        "evaluations": group_by(comparison.datasets, partial(_describe_evaluation, runs)),
+        "versions": _list_versions(runs),
+        "cited": ["numpy", "scipy", *([SKLEARN] if _uses_sklearn(runs) else [])],
+    }
+
+
+def _cite_datasets(comparison: Comparison, runs: Sequence[StoredRun]) -> list[str]:
+    """Return the names of the datasets; one that was read from a file is not that of the literature."""
+    read = {run.params["dataset"] for run in runs if any(key.startswith("dataset.") for key in run.params)}
+    return [
+        each.name if each.name in read else each.name + mark_use("dataset", each.name) for each in comparison.datasets
+    ]
+
+
+def _list_versions(runs: Sequence[StoredRun]) -> dict[str, dict[str, None]]:
+    """Return the versions of each package, in the order of the runs."""
     versions: dict[str, dict[str, None]] = {}
     for run in runs:
         for name, version in json.loads(run.tags.get("versions", "{}")).items():
             versions.setdefault(name, {})[version] = None
-    learners = {value for _, key, value in params if key == "learner"}
+    return versions
+
+
+def _uses_sklearn(runs: Sequence[StoredRun]) -> bool:
+    """Return whether the learner or another part of a run is a class of scikit-learn."""
+    learners = {run.params["learner"] for run in runs}
     classes = [str(read_option("learner", name).get(TARGET_KEY)) for name in learners]
-    has_sklearn = any("sklearn." in text for text in (*classes, *(value for *_, value in params)))
-    has_sizes = all(dataset.evaluation in PARTITIONS for dataset in comparison.datasets)
-    return {
-        "names": names,
-        "sizes": [round(sum(json.loads(run.tags["rows_per_fold"]).values())) for run in runs if has_sizes],
-        "sources": sources | {"openml" for _, key, _ in params if key == "dataset.data_home"},
-        "evaluations": group_by(comparison.datasets, partial(_describe_evaluation, runs)),
-        "versions": versions,
-        "cited": ["numpy", "scipy", *([SKLEARN] if has_sklearn else [])],
-    }
+    return any("sklearn." in text for text in chain(classes, *(run.params.values() for run in runs)))
 
 
 def _describe_evaluation(runs: Sequence[StoredRun], dataset: Any) -> str:

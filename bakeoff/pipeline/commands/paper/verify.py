@@ -8,7 +8,8 @@ import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import chdir
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 from random import Random
@@ -63,6 +64,37 @@ Report = tuple[int, list[str]]
 """The exit code of a verification, and sentences, of which the last is the verdict."""
 
 
+@dataclass(frozen=True)
+class Study:
+    """The content of a capsule, which is read and checked as a whole before anything is written.
+
+    Attributes
+    ----------
+    files : mapping of str to bytes
+    jobs : mapping
+        The content of its study.yaml.
+    scores : DataFrame
+        A row for each job, metric and fold; a job without scores has a row with a reason and the fold -1.
+    digests : set of (str, str)
+        The name and the digest of each dataset.
+    tables : str
+    comparison : SelectionRequest
+        The settings of the tests in the tables.
+    style : TableStyle
+    environment : mapping of str to str
+        Tags of the newest run.
+    """
+
+    files: capsule.Files
+    jobs: Mapping[str, Any]
+    scores: pd.DataFrame
+    digests: Set[tuple[str, str]]
+    tables: str
+    comparison: SelectionRequest
+    style: TableStyle
+    environment: Mapping[str, str]
+
+
 def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
     """Run the jobs of a capsule again in a folder of the current one, and compare every score and the tables.
 
@@ -76,40 +108,56 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
     UserError
         The capsule cannot be checked: it was changed, needs trust, or its data are missing.
     """
-    files, facts = capsule.read_capsule(request.capsule)
     folder = Path.cwd() / f"{request.capsule.name.partition('.')[0]}.verification"
     with capsule.reject_damage(request.capsule):
-        comparison = SelectionRequest(sweep=Path(capsule.STUDY).stem, **facts["comparison"])
-        style = TableStyle(**facts["style"])
-        tables_of_study = files[capsule.TABLES].decode()
-        data = _read_table(files, capsule.DATA)
-        digests = {*zip(data["dataset"], data["digest"], strict=True)}
-        stored = _read_scores(files)
-        study = read_study(files[capsule.STUDY].decode())
-        if {*stored["job"]} != {*range(len(study["jobs"]))}:
-            raise ValueError(f"{capsule.SCORES} has other jobs than {capsule.STUDY}")
-        _require_data_folder(request.data, folder, study)
-    _require_trust(files, request.trust)
-    store = open_folder(folder, capsule.compute_digest(request.capsule.read_bytes()), files)
-    repeated = replace(comparison, tracking__uri=str(store), tracking__experiment=EXPERIMENT)
-    ended, n_jobs = _run_jobs(request, store, study, digests, facts["environment"], announce)
-    comparisons, sentences = _compare_jobs(stored, ended, repeated)
+        study = _read_study(request.capsule)
+        _require_data_folder(request.data, folder, study.jobs)
+    _require_trust(study.files, request.trust)
+    store = open_folder(folder, capsule.compute_digest(request.capsule.read_bytes()), study.files)
+    ended, n_jobs = _run_jobs(request, store, study, announce)
+    comparisons, sentences = _compare_jobs(study.scores, ended, store)
     tables = "not written, because not all jobs ran"
     if len(ended) == n_jobs and REFUSED not in [outcome.kind for outcome in ended]:
-        tables, lines = _compare_tables(tables_of_study, repeated, style)
+        tables, lines = _compare_tables(study, store)
         sentences += lines[:1]
     status, verdict = _judge(comparisons, ended, tables, n_jobs, request.tolerance)
     return status, [*sentences, *verdict]
 
 
-def _run_jobs(
-    request: VerifyRequest,
-    store: Path,
-    study: Any,
-    digests: Set[tuple[str, str]],
-    environment: Mapping[str, str],
-    announce: Announce,
-) -> tuple[list[JobOutcome], int]:
+def _read_study(path: Path) -> Study:
+    """Return the content of a capsule; raise an error of any kind if it is damaged."""
+    files, facts = capsule.read_capsule(path)
+    jobs = read_study(files[capsule.STUDY].decode())
+    scores = _read_scores(files[capsule.SCORES])
+    if {*scores["job"]} != {*range(len(jobs["jobs"]))}:
+        raise ValueError(f"{capsule.SCORES} has other jobs than {capsule.STUDY}")
+    data = pd.read_csv(BytesIO(files[capsule.DATA]), dtype=str)
+    return Study(
+        files=files,
+        jobs=jobs,
+        scores=scores,
+        digests={*zip(data["dataset"], data["digest"], strict=True)},
+        tables=files[capsule.TABLES].decode(),
+        comparison=SelectionRequest(sweep=Path(capsule.STUDY).stem, **facts["comparison"]),
+        style=TableStyle(**facts["style"]),
+        environment=facts["environment"],
+    )
+
+
+def _read_scores(content: bytes) -> pd.DataFrame:
+    """Return the table of scores with settled types, within the limits for all tables."""
+    with TemporaryDirectory(prefix="bakeoff-") as folder:
+        file = Path(folder, capsule.SCORES)
+        file.write_bytes(content)
+        table = read_table(file)
+    table = table.astype({"job": int, "reason": str, "metric": str, "score": float})
+    table["fold"] = table["fold"].fillna(-1).astype(int)
+    if table.duplicated(KEYS).any():
+        raise ValueError(f"{capsule.SCORES} has two rows of the same job, metric and fold")
+    return table
+
+
+def _run_jobs(request: VerifyRequest, store: Path, study: Study, announce: Announce) -> tuple[list[JobOutcome], int]:
     """Run the drawn jobs of the study beside a store, and return their outcomes and the number of all jobs."""
     folder = store.parents[1]
     data_folder = request.data and request.data.resolve()
@@ -123,21 +171,26 @@ def _run_jobs(
         f"tracking.experiment={EXPERIMENT}",
         "tracking.models=false",
     ]
-    (folder / capsule.CODE_FOLDER).mkdir(exist_ok=True)
-    # Trusted code is found in the current folder, also by workers.
-    with chdir(folder / capsule.CODE_FOLDER):
-        UserModuleFinder(str(folder / capsule.CODE_FOLDER)).install()
-        sweep_words, jobs = read_study_words(words, data_folder, place, study)
+    code = folder / capsule.CODE_FOLDER
+    code.mkdir(exist_ok=True)
+    with chdir(code):  # trusted code is found in the current folder, also by workers
+        UserModuleFinder(str(code)).install()
+        sweep_words, jobs = read_study_words(words, data_folder, place, study.jobs)
         runnable = [job for job in jobs if job.spec]
-        _require_same_data(runnable, digests)
-        now = provenance.list_tags()
-        for change in find_changes(environment, {tag: now[tag] for tag in capsule.FACTS["environment"]}):
-            announce(f"{change.name} was {change.stored} in the study, and is {change.now} here")
+        _require_same_data(runnable, study.digests)
+        _announce_changes(study.environment, announce)
         drawn = _draw_jobs(runnable, request, announce)
         composed = jobs if drawn is runnable else drawn
         report = run_requested_sweep(SweepRequest(tuple(sweep_words), SHIPPED_FILES, composed=composed))
     names = {job.number for job in drawn}
     return [outcome for outcome in report.outcomes if outcome.number in names], len(runnable)
+
+
+def _announce_changes(environment: Mapping[str, str], announce: Announce) -> None:
+    """Announce what is different from the environment of a study, which may explain other scores."""
+    now = provenance.list_tags()
+    for change in find_changes(environment, {tag: now[tag] for tag in capsule.FACTS["environment"]}):
+        announce(f"{change.name} was {change.stored} in the study, and is {change.now} here")
 
 
 def _require_trust(files: capsule.Files, trust: Sequence[str]) -> None:
@@ -150,7 +203,7 @@ def _require_trust(files: capsule.Files, trust: Sequence[str]) -> None:
         )
 
 
-def _require_data_folder(data: Path | None, folder: Path, study: Any) -> None:
+def _require_data_folder(data: Path | None, folder: Path, study: Mapping[str, Any]) -> None:
     """Reject a folder of data that has no effect, does not exist, or belongs to the verification."""
     if data is None:
         return
@@ -160,24 +213,6 @@ def _require_data_folder(data: Path | None, folder: Path, study: Any) -> None:
         raise UserError(f"data={data} is not a folder; give the one with the files of the datasets.")
     if folder in (data.resolve(), *data.resolve().parents):
         raise UserError(f"data={data} is in the folder that `verify` writes; move the files elsewhere.")
-
-
-def _read_table(files: capsule.Files, name: str) -> pd.DataFrame:
-    """Return a table of a capsule, within the limits for all tables."""
-    with TemporaryDirectory(prefix="bakeoff-") as folder:
-        file = Path(folder, name)
-        file.write_bytes(files[name])
-        return read_table(file)
-
-
-def _read_scores(files: capsule.Files) -> pd.DataFrame:
-    """Return the scores of a capsule; a job without scores has a row with a reason and the fold -1."""
-    table = _read_table(files, capsule.SCORES)
-    typed = table.astype({"job": int, "reason": str, "metric": str, "score": float})
-    typed["fold"] = typed["fold"].fillna(-1).astype(int)
-    if typed.duplicated(KEYS).any():
-        raise ValueError(f"{capsule.SCORES} has two rows of the same job, metric and fold")
-    return typed
 
 
 def _require_same_data(jobs: Sequence[Job], digests: Set[tuple[str, str]]) -> None:
@@ -203,29 +238,32 @@ def _draw_jobs(jobs: Sequence[Job], request: VerifyRequest, announce: Announce) 
 
 
 def _compare_jobs(
-    stored: pd.DataFrame, ended: Sequence[JobOutcome], repeated: SelectionRequest
+    scores: pd.DataFrame, ended: Sequence[JobOutcome], store: Path
 ) -> tuple[dict[int, Comparison], list[str]]:
-    """Return the comparisons of the jobs that ran with the scores of the capsule, and sentences on what differs."""
+    """Return the comparisons of the jobs that ran with the scores of the capsule, and lines on what differs."""
     names = {each.number: each.name for each in ended}
     done = {each.number: str(each.run_id) for each in ended if each.kind in (FINISHED, SKIPPED)}
-    store = open_store(repeated.tracking__uri, EXPERIMENT)  # there is none if no job could be run
-    runs = dict(zip(done, read_stored_runs(store, list(done.values())), strict=True))
-    own = stored[stored["job"].isin(names)]
+    own = scores[scores["job"].isin(names)]
     reasons: dict[int, str] = dict(own.loc[own["reason"] != "", ["job", "reason"]].itertuples(index=False))
-    then, now = (_list_values(table, names) for table in (own[own["reason"] == ""], read_scores(store, runs)))
+    then, now = (_list_values(table, names) for table in (own[own["reason"] == ""], _read_scores_of(store, done)))
     comparisons = {number: compare_values(SCORES, then.get(number, {}), now.get(number, {})) for number in names}
-    changed = [each for each in ended if (each.number in done) == (each.number in reasons)]
-    sentences = [
+    compared = [comparisons[number] for number in done if number not in reasons]
+    differences = [difference for comparison in compared for difference in comparison.differences]
+    lines = show_differences(sorted(differences, key=lambda difference: -difference.size))
+    lines += [
         f"job {each.number} ({each.name}): {reasons.get(each.number, 'scores')} in the capsule, "
         f"{'scores' if each.number in done else each.reason} here"
-        for each in changed
+        for each in ended
+        if (each.number in done) == (each.number in reasons)
     ]
-    compared = [comparisons[number] for number in names if number not in [each.number for each in changed]]
-    differences = [difference for comparison in compared for difference in comparison.differences]
-    differences.sort(key=lambda difference: -difference.size)
-    n_failed = len(ended) - len({*done, *(each.number for each in changed)})
-    sentences += [f"{count_nouns(n_failed, 'job')} without scores, as in the study"] * (n_failed > 0)
-    return comparisons, [*show_differences(differences), *sentences]
+    n_failed = len(reasons.keys() - done)
+    return comparisons, [*lines, *[f"{count_nouns(n_failed, 'job')} without scores, as in the study"] * (n_failed > 0)]
+
+
+def _read_scores_of(store: Path, done: Mapping[int, str]) -> pd.DataFrame:
+    """Return the scores of finished jobs, given the number and the run of each."""
+    opened = open_store(str(store), EXPERIMENT)  # there is none if no job could be run
+    return read_scores(opened, dict(zip(done, read_stored_runs(opened, list(done.values())), strict=True)))
 
 
 def _list_values(scores: pd.DataFrame, names: Mapping[int, str]) -> dict[int, dict[tuple[str, str], str]]:
@@ -236,14 +274,15 @@ def _list_values(scores: pd.DataFrame, names: Mapping[int, str]) -> dict[int, di
     return values
 
 
-def _compare_tables(tables: str, repeated: SelectionRequest, style: TableStyle) -> tuple[str, list[str]]:
+def _compare_tables(study: Study, store: Path) -> tuple[str, list[str]]:
     """Return whether the tables of the repeated jobs are those of the capsule, and each line that differs."""
+    repeated = replace(study.comparison, tracking__uri=str(store), tracking__experiment=EXPERIMENT)
     try:
-        now = write_tables(make_comparison(repeated), style)
+        now = write_tables(make_comparison(repeated), study.style)
     except UserError as error:
         return NOT_WRITTEN, [f"{capsule.TABLES} cannot be written: {error}"]
     # LaTeX reads other characters that end a line, such as a form feed, in another way.
-    pairs = zip_longest(tables.split("\n"), now.split("\n"))
+    pairs = zip_longest(study.tables.split("\n"), now.split("\n"))
     lines = [f"{capsule.TABLES}: {old!r} in the capsule, {new!r} here" for old, new in pairs if old != new]
     return CHANGED if lines else "identical", lines
 

@@ -83,7 +83,15 @@ def predict_file(request: RowsRequest, file: Path, output: Path | None, ids: Seq
 def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] | None) -> pd.DataFrame:
     """Return the columns to copy, which default to the identifiers omitted in training."""
     columns = [str(name) for name in frame.columns]
-    names = list(dict.fromkeys(given)) if given is not None else _find_identifiers(columns, model)
+    if given is None:
+        identifiers = {
+            column.name
+            for column in model.record.columns
+            if column.kind == IDENTIFIER and column.role in (LEFT_OUT, DROPPED)
+        }
+        names = [name for name in columns if name in identifiers]
+    else:
+        names = list(dict.fromkeys(given))
     outputs = list_outputs(model.estimator)
     for name in names:
         if name not in columns:
@@ -94,13 +102,3 @@ def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] 
                 "or choose others with ids=[…]."
             )
     return frame.set_axis(columns, axis=1)[names]
-
-
-def _find_identifiers(columns: list[str], model: Model) -> list[str]:
-    """Return the columns omitted in training as identifiers, in the order of the file."""
-    found = {
-        column.name
-        for column in model.record.columns
-        if column.kind == IDENTIFIER and column.role in (LEFT_OUT, DROPPED)
-    }
-    return [name for name in columns if name in found]

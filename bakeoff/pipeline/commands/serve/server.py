@@ -1,13 +1,19 @@
-"""The server: an application with the routes of MLflow's scoring server, and the socket on which it listens."""
+"""The server: the routes of MLflow's scoring server, the socket, and limits on what clients may take up."""
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 import ipaddress
 import re
 import socket
-from collections.abc import Sequence
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
+
+import pyarrow as pa
 
 from bakeoff.pipeline.commands.serve.answer import (
     BAD_REQUEST,
@@ -18,12 +24,10 @@ from bakeoff.pipeline.commands.serve.answer import (
     TOO_LARGE,
     UNPROCESSABLE,
     UNSUPPORTED_TYPE,
-    Bodies,
     RequestError,
     answer_rows,
     format_answer,
     format_notes,
-    make_connection_class,
     read_request,
 )
 from bakeoff.pipeline.config.requests import RunRequest
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
 NOTES_HEADER = "X-Bakeoff-Notes"
 CODE_OF_STATUS = {
@@ -53,6 +58,13 @@ HEADER_SECONDS = 10
 """The number of seconds after which a connection without a complete header is closed."""
 GRACE_SECONDS = 1
 """The number of seconds that requests may take to finish after Ctrl-C."""
+MAX_BODY_BYTES = 256_000_000
+"""The maximum size of all bodies that are held at the same time; larger tables are files for `bakeoff predict`."""
+BODY_SECONDS = 60
+"""The number of seconds that a client may take to send a body."""
+MIN_RELEASED_BYTES = 1_000_000
+"""The size of a body from which its memory is returned to the operating system."""
+RELEASE_SECONDS = 1
 
 
 def make_app(model: Model, hosts: Sequence[str]) -> Starlette:
@@ -153,6 +165,72 @@ def answer_refusal(request: Request, error: Exception) -> Response:
     return Response(text, error.status, headers, media_type=JSON_TYPE)
 
 
+@final
+class Bodies:
+    """The bodies that a server holds.
+
+    Attributes
+    ----------
+    n_bytes : int
+        Their size.
+    """
+
+    def __init__(self) -> None:
+        self.n_bytes = 0
+
+    @asynccontextmanager
+    async def receive(self, request: Request) -> AsyncIterator[bytearray]:
+        """Receive the body of a request, and release it at the end of the block.
+
+        Parameters
+        ----------
+        request : Request
+
+        Raises
+        ------
+        RequestError
+            The body is too large, alone or together with the others, or does not arrive in time.
+        """
+        body = bytearray()
+        try:
+            await self._collect(request, body)
+            yield body
+        finally:
+            self.n_bytes -= len(body)
+            if len(body) >= MIN_RELEASED_BYTES:
+                # By then, nothing refers to the rows any more, nor to an error that they caused.
+                loop = asyncio.get_running_loop()
+                loop.call_later(RELEASE_SECONDS, loop.run_in_executor, None, release_memory)
+
+    async def _collect(self, request: Request, body: bytearray) -> None:
+        n_received = 0
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                # What exceeds the limit is received as well, because clients read the response after sending the body.
+                async for piece in request.stream():
+                    n_received += len(piece)
+                    if self.n_bytes + len(piece) <= MAX_BODY_BYTES:
+                        self.n_bytes += len(piece)
+                        body += piece
+        except TimeoutError:
+            raise RequestError(TIMED_OUT, f"the body did not arrive within {BODY_SECONDS} seconds.") from None
+        limit = f"{MAX_BODY_BYTES // 1_000_000} MB"
+        if n_received > MAX_BODY_BYTES:
+            raise RequestError(TOO_LARGE, f"the body is larger than {limit}; use bakeoff predict for files.")
+        if n_received > len(body):
+            raise RequestError(
+                BUSY, f"the bodies of all current requests exceed {limit}; send the request again later."
+            )
+
+
+def release_memory() -> None:
+    """Return unused memory to the operating system, which the C library and Arrow otherwise keep for later."""
+    pa.default_memory_pool().release_unused()
+    if sys.platform == "linux":
+        with suppress(AttributeError):  # other C libraries than glibc
+            ctypes.CDLL(None).malloc_trim(0)
+
+
 def open_model(request: RunRequest, host: str, port: int) -> tuple[Model, socket.socket]:
     """Return a stored model and the socket on which it is served.
 
@@ -226,6 +304,27 @@ def list_hosts(opened: socket.socket) -> list[str]:
         return ["*"]
     host = opened.getsockname()[0]
     return ["localhost", f"[{host}]" if ":" in host else host]
+
+
+def make_connection_class() -> type[H11Protocol]:
+    """Return a class of connections that are closed if a header does not arrive before the timeout.
+
+    uvicorn stops its timer when the first byte of a header arrives; here, it runs until the header is complete.
+    """
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    @final
+    class Connection(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            close = self.timeout_keep_alive_handler
+            self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, close)
+
+        def data_received(self, data: bytes) -> None:
+            self.conn.receive_data(data)
+            self.handle_events()
+
+    return Connection
 
 
 def run_server(model: Model, opened: socket.socket) -> None:

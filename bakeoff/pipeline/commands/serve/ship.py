@@ -47,26 +47,12 @@ def fit_on_all_rows(experiment: Experiment) -> FittedModel:
     UserError
         There are too few rows for the inner folds or for a validation part.
     """
-    split = make_final_split(experiment)
-    if not experiment.tuning.needs_rows:
-        check_splits(experiment, Splits((split,), refit=None))
-        return fit_model(experiment, split)
-    tuning_split = _make_split(experiment, with_validation=True)
-    check_splits(experiment, Splits((tuning_split,), refit=None))
-    return _tune_and_fit(experiment, tuning_split, split)
-
-
-def make_final_split(experiment: Experiment) -> Split:
-    """Return the rows on which the learner is fitted, and the validation part for choices on other rows."""
     needs_other_rows = experiment.pruning.needs_rows or experiment.decision_folds == 0
-    return _make_split(experiment, with_validation=needs_other_rows)
-
-
-def count_tuning_rows(experiment: Experiment) -> int:
-    """Return the number of rows on which candidates are scored before the chosen one is also fitted on them."""
-    if not experiment.tuning.needs_rows:
-        return 0
-    return len(_make_split(experiment, with_validation=True).validation)
+    split = _make_split(experiment, with_validation=needs_other_rows)
+    is_tuned_first = experiment.tuning.needs_rows
+    tuning_split = _make_split(experiment, with_validation=True) if is_tuned_first else split
+    check_splits(experiment, Splits((tuning_split,), refit=None))
+    return _tune_and_fit(experiment, tuning_split, split) if is_tuned_first else fit_model(experiment, split)
 
 
 def _make_split(experiment: Experiment, *, with_validation: bool) -> Split:
@@ -135,7 +121,7 @@ def describe_procedure(experiment: Experiment, model: FittedModel) -> list[str]:
     """
     sentences = []
     if chosen := write_tuned(model):
-        sentences.append(f"tuned {_name_tuning_rows(experiment)}: {chosen}")
+        sentences.append(f"tuned on {_name_tuning_rows(experiment)}: {chosen}")
     if model.path is not None:
         sentences.append(f"pruned: leaves {model.path.leaves[0]} → {model.path.leaves[-1]}")
     calibration = experiment.calibration
@@ -163,10 +149,10 @@ def describe_score(run: LoadedRun) -> list[str]:
 
 def _name_tuning_rows(experiment: Experiment) -> str:
     """Return a description of the rows on which the candidates were scored."""
-    n_rows = count_tuning_rows(experiment)
-    if n_rows:
-        return f"on {n_rows:,} of the rows before the fit on all of them"
-    return f"on {experiment.tuning.folds} inner folds"
+    if not experiment.tuning.needs_rows:
+        return f"{experiment.tuning.folds} inner folds"
+    n_rows = len(_make_split(experiment, with_validation=True).validation)
+    return f"{n_rows:,} of the rows before the fit on all of them"
 
 
 @dataclass(frozen=True)

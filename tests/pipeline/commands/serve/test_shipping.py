@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bakeoff.learners import DecisionTreeClassifier
-from bakeoff.pipeline.commands.serve.ship import count_tuning_rows, describe_choice, fit_on_all_rows
+from bakeoff.pipeline.commands.serve.ship import describe_choice, describe_procedure, fit_on_all_rows
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.stages.calibration import Calibration
@@ -72,7 +72,7 @@ def test_tuning_on_inner_folds_is_a_grid_search_of_all_rows() -> None:
     assert model.candidates is not None
     np.testing.assert_allclose(model.candidates["validation_score"], expected.cv_results_["mean_test_score"])
     np.testing.assert_array_equal(model.predictor.predict_proba(WINE.X), expected.predict_proba(WINE.X))
-    assert count_tuning_rows(built) == 0
+    assert describe_procedure(built, model)[0].startswith("tuned on 4 inner folds: ")
 
 
 def test_tuning_on_validation_rows_fits_the_chosen_candidate_on_these_too() -> None:
@@ -85,7 +85,8 @@ def test_tuning_on_validation_rows_fits_the_chosen_candidate_on_these_too() -> N
     expected.fit(WINE.X, WINE.y)
     np.testing.assert_array_equal(model.predictor.predict_proba(WINE.X), expected.predict_proba(WINE.X))
     assert len(model.split.train) == len(WINE.y)
-    assert count_tuning_rows(built) == len(full.validation) == round(0.2 * len(WINE.y))
+    assert len(full.validation) == 36
+    assert describe_procedure(built, model)[0].startswith("tuned on 36 of the rows before the fit on all of them: ")
     assert model.n_fits == len(expected.cv_results_["params"]) + 1
 
 
