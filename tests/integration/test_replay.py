@@ -126,7 +126,7 @@ def test_a_replay_counts_what_it_compared_and_changes_nothing(changed: Bakeoff) 
     answer = changed("replay", run.info.run_id[:8])
     assert answer.status == 0
     (title, verdict) = answer.out.splitlines()
-    assert title == f"replay of decision_tree pruning=bottom_up kfold my (run {run.info.run_id})"
+    assert title == f"replay of {run.info.run_name} (run {run.info.run_id})"
     names = [name for name in run.data.metrics if "time/" not in name]
     n_stored = sum(len(changed.client().get_metric_history(run.info.run_id, name)) for name in names)
     assert verdict.startswith(f"identical: {n_stored} scores, ")

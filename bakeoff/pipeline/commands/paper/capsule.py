@@ -1,14 +1,12 @@
-"""The capsule of a study: one zip file, whose manifest has a digest of each other file.
+"""The capsule of a study, one zip file, and the folder of its verification.
 
-A capsule may come from anybody. Only files with the names that `bakeoff paper` writes are read, so none can be written
-outside the folder of a verification, nor as a part of its store. All files have a limit, and the manifest is checked as
-a whole.
+Both may come from anybody. Only files with the names that `bakeoff paper` writes are read from a capsule, so none can
+be written outside the folder of its verification, nor as a part of the store in it. All files have a limit, and the
+manifest, which has a digest of each other file, is checked as a whole.
 
-The folder of a verification: the files of one capsule, and a store that a command of this user began.
-
-A folder may come from anybody, as a capsule may, and a store in it may have runs that no job made. It is used again
-only if it has the mark of an earlier verification in this place: the name of the mark contains the time at which
-another file of the folder was created, as the system recorded it, which no archive and no repository can restore.
+The store in a folder of a verification may have runs that no job made. The folder is used again only if it has the mark
+of an earlier verification in this place: the name of the mark contains the time at which another file of the folder was
+created, as the system recorded it, which no archive and no repository can restore.
 """
 
 import hashlib
@@ -66,6 +64,11 @@ FACTS: Mapping[str, Mapping[str, Any]] = {
 the same runs, the style of its tables, and the tags of a run that may explain other scores."""
 DATE = (1980, 1, 1, 0, 0, 0)
 """The date of each file, so that equal studies have equal capsules."""
+ORIGIN = ".verification"
+"""An empty file, which is created with the folder and never changed."""
+STORE = "mlflow.db"
+STORE_BYTES = 8
+"""The length of the random number in the name of the folder of the store, which nobody can know in advance."""
 
 Files = Mapping[str, bytes]
 """Name -> content."""
@@ -160,28 +163,21 @@ def _require_facts(place: str, given: Mapping[str, Any], kinds: Mapping[str, Any
 
 def _require_harmless(entries: list[ZipInfo]) -> None:
     """Reject an archive with links, with names that occur twice or belong to no capsule, or with too many bytes."""
-    names = [entry.filename for entry in entries]
-    for name, entry in zip(names, entries, strict=True):
+    for entry in entries:
+        name = entry.filename
         is_link = stat.S_ISLNK(entry.external_attr >> 16)
         is_compressed_as_written = entry.compress_type in (ZIP_STORED, ZIP_DEFLATED)
         if is_link or not FILE.fullmatch(name) or not is_compressed_as_written:
             raise UserError(f"{name!r} is {'a link' if is_link else 'not a file of a capsule'}; nothing was written.")
         if entry.file_size > MAX_TEXT_BYTES and not name.startswith(TABLES_OF_ROWS):
             raise UserError(f"{name} has {entry.file_size:,} bytes, of at most {MAX_TEXT_BYTES:,} bytes.")
-    if len(set(names)) < len(names):
+    if len({entry.filename for entry in entries}) < len(entries):
         raise UserError("a file is in the archive twice; nothing was written.")
     n_bytes = sum(entry.file_size for entry in entries)
     if n_bytes > MAX_BYTES:
         raise UserError(
             f"the files have {n_bytes:,} bytes, of at most {MAX_BYTES:,}; leave the data out (data=FOLDER)."
         )
-
-
-ORIGIN = ".verification"
-"""An empty file, which is created with the folder and never changed."""
-STORE = "mlflow.db"
-STORE_BYTES = 8
-"""The length of the random number in the name of the folder of the store, which nobody can know in advance."""
 
 
 def open_folder(folder: Path, digest: str, files: Files) -> Path:

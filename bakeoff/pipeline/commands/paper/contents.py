@@ -4,7 +4,6 @@ Jobs are settled configurations and not the words of commands, because words dep
 composed, and on the defaults of a version.
 """
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -58,6 +57,9 @@ REFUSED_PREFIX = f"{REFUSED}: "
 
 Jobs = Sequence[tuple[RunFacts, Mapping[str, Any]]]
 """Jobs with their settled configurations, which are empty for jobs that cannot run again."""
+Score = tuple[int, str, int, float]
+SCORE_COLUMNS = ["job", "metric", "fold", "score"]
+"""The columns of a score, of which the first three identify it."""
 
 
 def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
@@ -194,41 +196,33 @@ def _describe_data(jobs: Jobs) -> str:
     return str(pd.DataFrame(rows.values()).astype({"classes": "Int64"}).to_csv(index=False))
 
 
-def read_scores(store: Store, runs: Mapping[int, StoredRun]) -> pd.DataFrame:
-    """Return every score on test, validation and training rows at full precision.
+def read_scores(store: Store, runs: Mapping[int, StoredRun]) -> list[Score]:
+    """Return every score on test, validation and training rows.
 
     Parameters
     ----------
     store : Store
     runs : mapping of int to StoredRun
         The number of a job -> its finished run.
-
-    Returns
-    -------
-    DataFrame
-        The columns ``job``, ``metric``, ``fold`` and ``score``.
     """
     metrics = {name for run in runs.values() for name in run.metrics if name.startswith(SCORE_PREFIXES)}
     means = sorted(name for name in metrics if not name.endswith(STD_SUFFIX))
     series = read_series(store, list(runs.values()), means)
-    rows = [
+    return [
         (number, metric, fold, score)
         for number, run in runs.items()
         for metric, scores in series[run.run_id].items()
         for fold, score in enumerate(scores)
     ]
-    table = pd.DataFrame(rows, columns=["job", "metric", "fold", "score"])
-    return table.astype({"job": int, "fold": int, "score": float})
 
 
-def _write_scores(scores: pd.DataFrame, jobs: Jobs) -> bytes:
+def _write_scores(scores: Sequence[Score], jobs: Jobs) -> bytes:
     """Return scores as Parquet, with a row without a score, but with the reason, for each job that has none."""
     names = pd.DataFrame(
         {"learner": facts.learner, "dataset": facts.dataset, "reason": hide_folders(facts.reason)} for facts, _ in jobs
     )
-    content = io.BytesIO()
-    names.rename_axis("job").reset_index().merge(scores, how="left").to_parquet(content, index=False)
-    return content.getvalue()
+    table = names.rename_axis("job").reset_index().merge(pd.DataFrame(scores, columns=SCORE_COLUMNS), how="left")
+    return table.to_parquet(index=False)
 
 
 def _write_study(jobs: Jobs) -> str:

@@ -6,7 +6,7 @@ continues. No other store is used, because the runs of the study would then veri
 
 import math
 import secrets
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import chdir
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -24,7 +24,7 @@ from bakeoff.pipeline.commands.compare.scores_table import read_table
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
 from bakeoff.pipeline.commands.paper import capsule
 from bakeoff.pipeline.commands.paper.capsule import open_folder
-from bakeoff.pipeline.commands.paper.contents import read_scores
+from bakeoff.pipeline.commands.paper.contents import SCORE_COLUMNS, Score, read_scores
 from bakeoff.pipeline.commands.paper.request import VerifyRequest
 from bakeoff.pipeline.config.engine import SHIPPED_FILES
 from bakeoff.pipeline.errors import UserError
@@ -34,6 +34,7 @@ from bakeoff.pipeline.sweep.differences import (
     CLOSE,
     SCORES,
     Comparison,
+    Values,
     compare_values,
     find_changes,
     show_differences,
@@ -48,8 +49,6 @@ from bakeoff.pipeline.tracking.store import open_store
 from bakeoff.pipeline.tracking.stored_runs import read_stored_runs
 
 EXPERIMENT = "verification"
-KEYS = ["job", "metric", "fold"]
-"""The columns that identify a score."""
 SEED_BITS = 32
 MAX_ERROR = 0.05
 """The probability with which a statement on the jobs that were not drawn may be wrong."""
@@ -111,7 +110,7 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
     folder = Path.cwd() / f"{request.capsule.name.partition('.')[0]}.verification"
     with capsule.reject_damage(request.capsule):
         study = _read_study(request.capsule)
-        _require_data_folder(request.data, folder, study.jobs)
+        _require_data_folder(request.data, study.jobs)
     _require_trust(study.files, request.trust)
     store = open_folder(folder, capsule.compute_digest(request.capsule.read_bytes()), study.files)
     ended, n_jobs = _run_jobs(request, store, study, announce)
@@ -152,7 +151,7 @@ def _read_scores(content: bytes) -> pd.DataFrame:
         table = read_table(file)
     table = table.astype({"job": int, "reason": str, "metric": str, "score": float})
     table["fold"] = table["fold"].fillna(-1).astype(int)
-    if table.duplicated(KEYS).any():
+    if table.duplicated(SCORE_COLUMNS[:-1]).any():
         raise ValueError(f"{capsule.SCORES} has two rows of the same job, metric and fold")
     return table
 
@@ -203,16 +202,14 @@ def _require_trust(files: capsule.Files, trust: Sequence[str]) -> None:
         )
 
 
-def _require_data_folder(data: Path | None, folder: Path, study: Mapping[str, Any]) -> None:
-    """Reject a folder of data that has no effect, does not exist, or belongs to the verification."""
+def _require_data_folder(data: Path | None, study: Mapping[str, Any]) -> None:
+    """Reject a folder of data that has no effect or does not exist."""
     if data is None:
         return
     if not any("path" in node for node in study["options"]["dataset"].values()):
         raise UserError(f"data={data} has no effect, because no dataset of the study is a file; leave it out.")
     if not data.is_dir():
         raise UserError(f"data={data} is not a folder; give the one with the files of the datasets.")
-    if folder in (data.resolve(), *data.resolve().parents):
-        raise UserError(f"data={data} is in the folder that `verify` writes; move the files elsewhere.")
 
 
 def _require_same_data(jobs: Sequence[Job], digests: Set[tuple[str, str]]) -> None:
@@ -245,7 +242,8 @@ def _compare_jobs(
     done = {each.number: str(each.run_id) for each in ended if each.kind in (FINISHED, SKIPPED)}
     own = scores[scores["job"].isin(names)]
     reasons: dict[int, str] = dict(own.loc[own["reason"] != "", ["job", "reason"]].itertuples(index=False))
-    then, now = (_list_values(table, names) for table in (own[own["reason"] == ""], _read_scores_of(store, done)))
+    own_scores = own.loc[own["reason"] == "", SCORE_COLUMNS].itertuples(index=False)
+    then, now = (_list_values(rows, names) for rows in (own_scores, _read_scores_of(store, done)))
     comparisons = {number: compare_values(SCORES, then.get(number, {}), now.get(number, {})) for number in names}
     compared = [comparisons[number] for number in done if number not in reasons]
     differences = [difference for comparison in compared for difference in comparison.differences]
@@ -260,18 +258,18 @@ def _compare_jobs(
     return comparisons, [*lines, *[f"{count_nouns(n_failed, 'job')} without scores, as in the study"] * (n_failed > 0)]
 
 
-def _read_scores_of(store: Path, done: Mapping[int, str]) -> pd.DataFrame:
+def _read_scores_of(store: Path, done: Mapping[int, str]) -> list[Score]:
     """Return the scores of finished jobs, given the number and the run of each."""
     opened = open_store(str(store), EXPERIMENT)  # there is none if no job could be run
     return read_scores(opened, dict(zip(done, read_stored_runs(opened, list(done.values())), strict=True)))
 
 
-def _list_values(scores: pd.DataFrame, names: Mapping[int, str]) -> dict[int, dict[tuple[str, str], str]]:
-    """Return the values of each job, given a row for each of its scores."""
+def _list_values(scores: Iterable[Score], names: Mapping[int, str]) -> dict[int, Values]:
+    """Return the values of each job, given its scores."""
     values: dict[int, dict[tuple[str, str], str]] = {}
-    for job, metric, fold, score in scores[[*KEYS, "score"]].itertuples(index=False):
+    for job, metric, fold, score in scores:
         values.setdefault(job, {})[f"job {job} ({names[job]}), {metric}", f"fold {fold}"] = write_number(score)
-    return values
+    return dict(values)
 
 
 def _compare_tables(study: Study, store: Path) -> tuple[str, list[str]]:

@@ -81,11 +81,10 @@ def predict_rows(request: PredictRequest) -> int:
     """
     from bakeoff.pipeline.commands.serve.predict import predict_file
 
-    done = predict_file(request, request.file, request.output, request.ids)
-    for note in done.notes:
+    notes, summary = predict_file(request, request.file, request.output, request.ids)
+    for note in notes:
         print_note(f"predict: {note}")
-    beside = f", beside {', '.join(done.ids)} of the file" if done.ids else ""
-    print_note(f"{done.n_rows} predictions in {done.file}{beside}")
+    print_note(summary)
     return 0
 
 

@@ -1,7 +1,6 @@
 """Predictions of a stored model for the rows of a file, written to another file."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -18,27 +17,9 @@ from bakeoff.pipeline.tracking.models import load_model
 from bakeoff.pipeline.tracking.store import list_store_paths
 
 
-@dataclass(frozen=True)
-class FilePredictions:
-    """Predictions written to a file.
-
-    Attributes
-    ----------
-    file : Path
-    n_rows : int
-    ids : tuple of str
-        The columns copied next to the predictions.
-    notes : tuple of str
-        Notes on the model, on how the file was read, and on content that did not occur in training.
-    """
-
-    file: Path
-    n_rows: int
-    ids: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-def predict_file(request: RowsRequest, file: Path, output: Path | None, ids: Sequence[str] | None) -> FilePredictions:
+def predict_file(
+    request: RowsRequest, file: Path, output: Path | None, ids: Sequence[str] | None
+) -> tuple[list[str], str]:
     """Write the prediction of a model for each row of a file, with probabilities if the model supports them.
 
     Parameters
@@ -50,6 +31,12 @@ def predict_file(request: RowsRequest, file: Path, output: Path | None, ids: Seq
         The file of the predictions; by default NAME.predictions.csv.
     ids : sequence of str or None
         The columns to copy; by default those that training omitted as identifiers.
+
+    Returns
+    -------
+    notes : list of str
+        Notes on the model, on how the file was read, and on content that did not occur in training.
+    summary : str
 
     Raises
     ------
@@ -67,7 +54,7 @@ def predict_file(request: RowsRequest, file: Path, output: Path | None, ids: Seq
         copied = _choose_identifiers(raw.frame, model, ids)
         answer = answer_rows(model, raw.frame, request.layout)
     table = pd.concat([copied.reset_index(drop=True), answer.predictions], axis=1)
-    said = [
+    notes = [
         model.describe(),
         *model.notes,
         *leave_out_guesses(raw.notes),
@@ -76,8 +63,8 @@ def predict_file(request: RowsRequest, file: Path, output: Path | None, ids: Seq
     ]
     # The predictions are written only at the end, so that an error does not change the file of an earlier command.
     write_table(table, target)
-    shown = tuple(note.replace("dataset.", "") for note in said if note)
-    return FilePredictions(target, len(table), tuple(map(str, copied)), shown)
+    beside = f", beside {', '.join(map(str, copied))} of the file" if len(copied.columns) else ""
+    return [note.replace("dataset.", "") for note in notes if note], f"{len(table)} predictions in {target}{beside}"
 
 
 def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] | None) -> pd.DataFrame:

@@ -33,8 +33,8 @@ RUNS = "runs"
 STORED = (RUNS, "models")
 """The content of a store, which is not listed by default."""
 OWN_MARK = "(own)"
-RUN_COLUMNS = ("run", "name", "status", "started", "metric", "score", "sweep")
-MODEL_COLUMNS = ("model", "version", "alias", "rows", "score of its run", "run")
+RUN_COLUMNS: Sequence[str] = ("run", "name", "status", "started", "metric", "score", "sweep")
+MODEL_COLUMNS: Sequence[str] = ("model", "version", "alias", "rows", "score of its run", "run")
 LINE_LETTERS = 110
 INDENT = "  "
 
@@ -150,19 +150,19 @@ def _print_stored(group: str, request: ListRequest) -> None:
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     write = repr if request.to == CSV else format_score
     if group == RUNS:
+        columns, cure = RUN_COLUMNS, "run an experiment first"
         rows = [_describe_run(run, write) for run in search_runs(store)]
     else:
+        columns, cure = MODEL_COLUMNS, "`bakeoff ship RUN as=NAME@ALIAS` registers one"
         versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))
         rows = [_describe_version(version) for version in versions]
-    table = make_table(group, RUN_COLUMNS if group == RUNS else MODEL_COLUMNS, rows)
+    table = make_table(group, columns, rows)
     if request.to == CSV:
         print(render_csv(table), end="")
     elif rows:
         print("\n".join(align_lines(table)))
     else:
-        place = f"experiment {request.tracking__experiment} of {hide_secrets(store.uri)}"
-        cure = "run an experiment first" if group == RUNS else "`bakeoff ship RUN as=NAME@ALIAS` registers one"
-        print(f"no {group} in {place}; {cure}")
+        print(f"no {group} in experiment {request.tracking__experiment} of {hide_secrets(store.uri)}; {cure}")
 
 
 def _describe_run(run: Any, write: Callable[[float], str]) -> tuple[str, ...]:
