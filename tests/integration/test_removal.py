@@ -234,5 +234,5 @@ def test_what_is_not_clear_deletes_nothing(made: Path, words: list[str], message
 
 def test_a_server_is_referred_to_its_machine() -> None:
     client: Any = None
-    with pytest.raises(UserError, match=r"rm: http://host:5000 is a server.*tracking\.uri=URI of its database"):
-        require_database(Store("http://host:5000", "1", client, client, client), "rm")
+    with pytest.raises(UserError, match=r"http://host:5000 is a server.*tracking\.uri=URI of its database"):
+        require_database(Store("http://host:5000", "1", client, client, client))

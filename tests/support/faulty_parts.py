@@ -130,6 +130,11 @@ def share_of_hits(y_true: np.ndarray, y_pred: np.ndarray) -> float:
     return float((y_true == y_pred).mean())
 
 
+def share_of_signs(y_true: np.ndarray, decision: np.ndarray) -> float:
+    """Return the fraction of rows whose decision value is positive for the second class alone."""
+    return float(((decision > 0) == (y_true == np.unique(y_true)[1])).mean())
+
+
 def constant(y_true: np.ndarray, y_pred: np.ndarray) -> float:
     """Return the same number whatever is predicted."""
     return 1.0

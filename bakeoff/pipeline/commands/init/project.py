@@ -1,7 +1,4 @@
-"""The files of a project with user-defined parts: ``init`` writes them, and ``check`` tests them.
-
-Each part is tested in a separate job.
-"""
+"""The files of a project with user-defined parts, which ``init`` writes and of which ``check`` tests each in a job."""
 
 import keyword
 import os
@@ -22,6 +19,15 @@ from bakeoff.version import __version__
 
 PART_GROUPS = (*REQUIRED_GROUPS, *OWN_GROUPS)
 """The groups of options whose files describe an object."""
+TEMPLATE = Path(__file__).parent / "template"
+"""The files of a new project, each with the suffix below."""
+TEMPLATE_SUFFIX = ".template"
+PACKAGE_MARK = "@package@"
+VERSION_MARK = "@version@"
+LOCAL_FILE = "local.mk"
+DATA_FILE = "data/flowers.csv"
+TAKEN_NAMES = ("conf", "data", "tests", "outputs")
+"""Names of other folders of a project."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,30 +124,6 @@ def find_files(request: CheckRequest) -> Iterator[PartFile]:
         yield from (PartFile(file, request.trust) for file in found)
 
 
-TEMPLATE = Path(__file__).parent / "template"
-TEMPLATE_SUFFIX = ".template"
-FILES = {
-    "README.md": "README.md",
-    "Makefile": "Makefile",
-    "gitignore": ".gitignore",
-    "dataset.yaml": "conf/dataset/flowers.yaml",
-    "learner.yaml": "conf/learner/nearest_mean.yaml",
-    "space.yaml": "conf/space/nearest_mean.yaml",
-    "metric.yaml": "conf/metric/worst_recall.yaml",
-    "package.py": "@package@/__init__.py",
-    "learners.py": "@package@/learners.py",
-    "metrics.py": "@package@/metrics.py",
-    "test.py": "tests/test_@package@.py",
-}
-"""Template file without its suffix -> its path in the project."""
-PACKAGE_MARK = "@package@"
-VERSION_MARK = "@version@"
-LOCAL_FILE = "local.mk"
-DATA_FILE = "data/flowers.csv"
-TAKEN_NAMES = ("conf", "data", "tests", "outputs")
-"""Names of other folders of a project."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class ProjectRequest:
     """The project to create.
@@ -205,10 +187,10 @@ def make_project(folder: Path) -> list[Path]:
 
 
 def _write_files(folder: Path, package: str) -> None:
-    for name, path in FILES.items():
-        text = (TEMPLATE / f"{name}{TEMPLATE_SUFFIX}").read_text()
-        text = text.replace(PACKAGE_MARK, package).replace(VERSION_MARK, __version__)
-        file = folder / path.replace(PACKAGE_MARK, package)
+    for template in TEMPLATE.rglob(f"*{TEMPLATE_SUFFIX}"):
+        text = template.read_text().replace(PACKAGE_MARK, package).replace(VERSION_MARK, __version__)
+        path = str(template.relative_to(TEMPLATE)).replace(PACKAGE_MARK, package)
+        file = folder / path.removesuffix(TEMPLATE_SUFFIX)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     # The Python that has bakeoff is a property of this machine and not of the project.

@@ -140,9 +140,9 @@ def draw_figures(request: FiguresRequest) -> int:
     from bakeoff.pipeline.sweep.run_screen import RunScreen
 
     with RunScreen().make_bar() as bar:
-        drawn = draw_run(request, request.names, request.output, bar.show_work, wording.print_note)
-    for name, reason in drawn.left_out.items():
+        files, left_out = draw_run(request, request.names, request.output, bar.show_work, wording.print_note)
+    for name, reason in left_out.items():
         print(f"not drawn: {name}: {wording.show_controls(reason)}")
-    for file in drawn.files:
+    for file in files:
         print(f"figure {wording.show_controls(file)}")
     return 0

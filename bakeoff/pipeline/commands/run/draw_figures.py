@@ -1,9 +1,8 @@
 """The figures of a finished run, which is fitted again to draw them."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,29 +20,13 @@ from bakeoff.pipeline.tracking.store import Store, list_store_paths
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 
-@dataclass(frozen=True)
-class DrawnFigures:
-    """The figures drawn for a run.
-
-    Attributes
-    ----------
-    files : tuple of str
-        The paths of the files.
-    left_out : mapping of str to str
-        Figure -> the reason why it cannot show the run.
-    """
-
-    files: tuple[str, ...]
-    left_out: Mapping[str, str]
-
-
 def draw_run(
     request: RefitRequest,
     figures: Sequence[str],
     output: Path | None,
     show_work: ShowWork,
     announce: Callable[[str], None],
-) -> DrawnFigures:
+) -> tuple[list[str], Mapping[str, str]]:
     """Draw figures of a run, and add them to its artifacts or write them to a folder.
 
     Parameters
@@ -56,6 +39,13 @@ def draw_run(
     show_work : callable
     announce : callable
         Receives a sentence before the fit, which may take long.
+
+    Returns
+    -------
+    files : list of str
+        The paths of the files.
+    left_out : mapping of str to str
+        Figure -> the reason why it cannot show the run.
 
     Raises
     ------
@@ -78,10 +68,10 @@ def draw_run(
     folds_text = f"{n_folds} folds" if n_folds > 1 else "one split"
     announce(f"fitting run {run_id} ({run.stored.name}, {folds_text}) again")
     with TemporaryDirectory(prefix="bakeoff-") as folder:
-        files = list(_draw_into(Path(folder), run, choice, show_work))
+        files = _draw_into(Path(folder), run, choice, show_work)
         _keep_files(files, output, store, run.stored)
     place = output or sqlite_file.name_folder(run.stored.address)
-    return DrawnFigures(tuple(f"{place}/{file.name}" for file in files), choice.left_out)
+    return [f"{place}/{file.name}" for file in files], choice.left_out
 
 
 def _parse_name(word: str) -> Any:
@@ -89,12 +79,12 @@ def _parse_name(word: str) -> Any:
     return load_yaml(word, word) if word.startswith("{") else word
 
 
-def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice, show_work: ShowWork) -> Iterator[Path]:
-    """Fit the run again, draw its figures into a folder, and yield the files."""
+def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice, show_work: ShowWork) -> list[Path]:
+    """Fit the run again, draw its figures into a folder, and return the files."""
     folds, model = refit_run(run, show_work)
     for figure in choice.figures:
         figure.save(folder, run.experiment, folds, model)
-    yield from sorted(folder.iterdir())
+    return sorted(folder.iterdir())
 
 
 def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run: StoredRun) -> None:

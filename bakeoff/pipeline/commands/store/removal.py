@@ -121,7 +121,7 @@ def plan_removal(request: RemovalRequest) -> tuple[Store, Removal]:
         There is no such run, or the store is a server.
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    require_database(store, "rm")
+    require_database(store)
     runs = read_items(store.client, READ_RUNS)
     wanted = [runs[run_id] for run_id in dict.fromkeys(_find_run_ids(store, request))]
     models = [each for each in read_items(store.client, READ_MODELS).values() if each.run_id in {*_ids(wanted)}]
@@ -142,7 +142,7 @@ def plan_garbage(request: CollectionRequest) -> tuple[Store, Removal]:
     """
     # Each store has this experiment; a collection covers all experiments.
     store = open_store(request.tracking__uri, DEFAULT_EXPERIMENT, create=False)
-    require_database(store, "gc")
+    require_database(store)
     runs = read_items(store.client, READ_RUNS)
     active = {run_id for run_id, run in runs.items() if not run.is_deleted}
     models = read_items(store.client, READ_MODELS).values()
@@ -150,12 +150,12 @@ def plan_garbage(request: CollectionRequest) -> tuple[Store, Removal]:
     return store, _plan(store, [run for run in runs.values() if run.is_deleted], stale)
 
 
-def require_database(store: Store, verb: str) -> None:
-    """Reject a server, whose files are inaccessible; the message begins with the verb."""
+def require_database(store: Store) -> None:
+    """Reject a server, whose files are inaccessible."""
     if is_server(store.uri):
         raise UserError(
-            f"{verb}: {store.uri} is a server, so its files are on the server's machine; run this command "
-            "there with tracking.uri=URI of its database."
+            f"{store.uri} is a server, so its files are on the server's machine; run this command there with "
+            "tracking.uri=URI of its database."
         )
 
 

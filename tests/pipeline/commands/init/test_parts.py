@@ -102,6 +102,7 @@ def test_a_fault_is_found_and_named(part: Part, subject: str, said: str, find: A
         make_part("learner", "Right", priors=None, space={"var_smoothing": [1e-9, 1e-8]}),
         make_step("Step"),
         make_part("metric", "sklearn.metrics.roc_auc_score", greater_is_better=True, needs="decision_function"),
+        make_part("metric", "share_of_signs", greater_is_better=True, needs="decision_function"),
         make_part("evaluation", f"{SPLITTING}.GroupKFold", validation=None, metrics=None),
         make_part("evaluation", f"{SPLITTING}.TimeSeries"),
         make_part("evaluation", f"{SPLITTING}.FixedFolds"),

@@ -129,6 +129,7 @@ def test_runs_that_were_done_before_the_sweep_are_among_its_runs(bakeoff: Bakeof
     assert bakeoff("-m", "learner=majority", *shared).status == 0
     assert bakeoff("-m", "learner=majority,knn", *shared).status == 0
     store = open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff", create=False)
+    bakeoff.patch.setattr(views, "MAX_LOADED_RUNS", 2)
     views.write_views(store)
     runs = find_runs(store, read_views(store)["Last sweep"])
     assert sorted(run.info.run_name for run in runs) == ["knn iris", "majority iris"]
