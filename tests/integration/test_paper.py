@@ -15,7 +15,6 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +48,7 @@ STUDY = (
 )  # fmt: skip
 PAPER = ("paper", "sweep=s", "trust=[mine]", "data=true")
 ABSENT = object()
+FACTS = [f"{place}.{key}" for place, kinds in capsule.FACTS.items() for key in kinds]
 WRONG_PARTS: tuple[Any, ...] = (None, [], "text")
 FILES = {"my.csv": ROWS, "mine.py": CODE, "conf/learner/own.yaml": OWN_LEARNER, "conf/dataset/table.yaml": OWN_DATA}
 
@@ -201,16 +201,17 @@ def write_manifest(study: Path, folder: Path, edit: Callable[[dict[str, Any]], o
     return path
 
 
-def without(manifest: dict[str, Any], key: str) -> dict[str, Any]:
-    return {name: value for name, value in manifest.items() if name != key}
+def edit_manifest(path: str, value: object) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return a function that sets a part of a manifest, or a fact in it such as style.std; `ABSENT` removes it."""
 
+    def edit(manifest: dict[str, Any]) -> dict[str, Any]:
+        place, _, key = path.partition(".")
+        edited: dict[str, Any] = {**manifest, place: {**manifest[place], key: value} if key else value}
+        if value is ABSENT:
+            del (edited[place] if key else edited)[key or place]
+        return edited
 
-def set_fact(manifest: dict[str, Any], place: str, key: str | None, value: object) -> dict[str, Any]:
-    """Return a manifest with another part, or another fact in a part; `ABSENT` removes the fact."""
-    if key is None:
-        return {**manifest, place: value}
-    facts = without(manifest[place], key) if value is ABSENT else {**manifest[place], key: value}
-    return {**manifest, place: facts}
+    return edit
 
 
 def add(name: str, content: bytes = b"", mode: int = stat.S_IFREG | 0o644) -> Callable[[zipfile.ZipFile], None]:
@@ -286,43 +287,38 @@ def test_an_archive_that_could_harm_is_refused(study: Path, bakeoff: Bakeoff, se
 @pytest.mark.parametrize(
     ("edit", "sentence"),
     [
-        (lambda manifest: {**manifest, "format": 2}, "has format 2, and this version of bakeoff reads format 1"),
+        (edit_manifest("format", 2), "has format 2, and this version of bakeoff reads format 1"),
         (lambda manifest: [manifest], "is damaged or not a capsule"),
-        (lambda manifest: None, "is damaged or not a capsule"),
-        (lambda manifest: without(manifest, "format"), "KeyError('format')"),
-        (lambda manifest: without(manifest, "files"), "KeyError('files')"),
-        (lambda manifest: {**manifest, "files": []}, "tables.tex is missing"),
-        (lambda manifest: {**manifest, "files": {**manifest["files"], "x": 3}}, "x is missing"),
-        (lambda manifest: {**manifest, "files": {**manifest["files"], "data.csv": ["a"]}}, "data.csv is missing"),
-        *[(partial(without, key=place), f"KeyError('{place}')") for place in capsule.FACTS],
+        (edit_manifest("files", []), "tables.tex is missing"),
+        (edit_manifest("files.x", 3), "x is missing"),
+        (edit_manifest("files.data.csv", ["a"]), "data.csv is missing"),
+        *[(edit_manifest(place, ABSENT), f"KeyError('{place}')") for place in ("format", "files", *capsule.FACTS)],
         *[
-            (partial(set_fact, place=place, key=None, value=value), "is damaged or not a capsule")
+            (edit_manifest(place, value), "is damaged or not a capsule")
             for place in capsule.FACTS
             for value in WRONG_PARTS
         ],
         *[
-            (partial(set_fact, place=place, key=key, value={"nested": []}), f"{place}.{key}={{'nested': []}} in")
-            for place, kinds in capsule.FACTS.items()
-            for key in kinds
+            row
+            for fact in FACTS
+            for row in (
+                (edit_manifest(fact, {"nested": []}), f"{fact}={{'nested': []}} in"),
+                (edit_manifest(fact, ABSENT), f"KeyError('{fact.partition('.')[2]}')"),
+            )
         ],
-        *[
-            (partial(set_fact, place=place, key=key, value=ABSENT), f"KeyError('{key}')")
-            for place, kinds in capsule.FACTS.items()
-            for key in kinds
-        ],
-        (partial(set_fact, place="style", key="more", value=1), "unexpected keyword argument"),
-        (partial(set_fact, place="comparison", key="sweep", value="a"), "multiple values for keyword argument"),
-        (partial(set_fact, place="environment", key="versions", value="no JSON"), "environment.versions='no JSON'"),
-        (partial(set_fact, place="environment", key="versions", value='["numpy"]'), "environment.versions='["),
-        (partial(set_fact, place="environment", key="threads", value='{"blas": "one"}'), "environment.threads='{"),
-        (partial(set_fact, place="environment", key="blas", value="a" * 200_000), "environment.blas='aaa"),
-        (partial(set_fact, place="comparison", key="alpha", value=3), "alpha=3 must be a number between 0 and 1"),
-        (partial(set_fact, place="comparison", key="alpha", value=float("nan")), "alpha=nan must be a number"),
-        (partial(set_fact, place="comparison", key="metrics", value=[3]), "is damaged or not a capsule"),
-        (partial(set_fact, place="comparison", key="metrics", value=["a"] * 10_000), "comparison.metrics=['a', 'a'"),
-        (partial(set_fact, place="comparison", key="pairs", value="some"), "pairs=some"),
-        (partial(set_fact, place="comparison", key="repeats", value=10**9), "repeats=1000000000"),
-        (partial(set_fact, place="style", key="decimals", value=10**9), "decimals=1000000000 must be"),
+        (edit_manifest("style.more", 1), "unexpected keyword argument"),
+        (edit_manifest("comparison.sweep", "a"), "multiple values for keyword argument"),
+        (edit_manifest("environment.versions", "no JSON"), "environment.versions='no JSON'"),
+        (edit_manifest("environment.versions", '["numpy"]'), "environment.versions='["),
+        (edit_manifest("environment.threads", '{"blas": "one"}'), "environment.threads='{"),
+        (edit_manifest("environment.blas", "a" * 200_000), "environment.blas='aaa"),
+        (edit_manifest("comparison.alpha", 3), "alpha=3 must be a number between 0 and 1"),
+        (edit_manifest("comparison.alpha", float("nan")), "alpha=nan must be a number"),
+        (edit_manifest("comparison.metrics", [3]), "is damaged or not a capsule"),
+        (edit_manifest("comparison.metrics", ["a"] * 10_000), "comparison.metrics=['a', 'a'"),
+        (edit_manifest("comparison.pairs", "some"), "pairs=some"),
+        (edit_manifest("comparison.repeats", 10**9), "repeats=1000000000"),
+        (edit_manifest("style.decimals", 10**9), "decimals=1000000000 must be"),
     ],
 )  # fmt: skip
 def test_a_manifest_of_another_version_or_form_is_refused_before_anything_runs(
@@ -451,7 +447,7 @@ def test_scores_are_not_those_of_a_store_that_came_with_the_capsule(study: Path,
 
 
 def test_tables_that_cannot_be_written_are_no_difference_of_scores(study: Path, bakeoff: Bakeoff) -> None:
-    path = write_manifest(study, bakeoff.folder, partial(set_fact, place="comparison", key="base", value="nobody"))
+    path = write_manifest(study, bakeoff.folder, edit_manifest("comparison.base", "nobody"))
     answer = verify(bakeoff, path)
     assert answer.status == 2
     assert "tables.tex cannot be written: " in answer.out

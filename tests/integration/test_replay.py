@@ -13,7 +13,6 @@ from command import Bakeoff, command_in
 from installed_learners import list_installed_learners
 from warm_process import OUTPUT, Start
 
-from bakeoff.pipeline.commands.replay.replay import limit_threads
 from bakeoff.pipeline.tracking.provenance import find_thread_pools
 
 OWN_LEARNER = """
@@ -77,16 +76,6 @@ def test_a_run_with_two_threads_is_identical_where_one_thread_is_the_default(bak
         answer = bakeoff("replay", "latest")
     assert answer.status == 0, answer.out
     assert "threads" not in answer.out
-
-
-def test_the_number_of_threads_is_set_and_the_same_number_gives_the_same_product() -> None:
-    X = np.random.default_rng(0).normal(size=(1797, 64))
-    products = []
-    for count in (1, 2, 1):
-        with limit_threads({"threads": json.dumps({"blas": count})}):
-            assert {pool["num_threads"] for pool in find_thread_pools().info() if pool["user_api"] == "blas"} == {count}
-            products.append((X @ X[:300].T).tobytes())
-    assert products[0] == products[2]
 
 
 WORDS = (

@@ -23,7 +23,7 @@ from command import Bakeoff, command_in
 from damage import draw_damaged
 from pyarrow import parquet
 from serving import Reply, ask, serving, wait_for_answer
-from warm_process import OUTPUT, Start
+from warm_process import OUTPUT, Command, Start
 
 from bakeoff.pipeline.commands.serve import answer as answers
 from bakeoff.pipeline.commands.serve import server as app
@@ -357,13 +357,18 @@ def test_a_response_is_sent_at_once() -> None:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
+def start_server(folder: Path, start: Start, *words: str) -> tuple[Command, str]:
+    """Start a server in a process of its own, and return the process and its address."""
+    log = folder / OUTPUT
+    log.unlink(missing_ok=True)
+    command = start(folder, ["serve", "latest", "port=0", *words])
+    return command, wait_for_answer(log, lambda: command.poll() is None)
+
+
 @pytest.mark.external
 def test_the_memory_of_a_large_body_is_given_back(folder: Path, start: Start) -> None:
     rows = [ROW | {"age": number % 80} for number in range(N_LARGE)]
-    log = folder / OUTPUT
-    log.unlink(missing_ok=True)
-    command = start(folder, ["serve", "latest", "port=0"])
-    address = wait_for_answer(log, lambda: command.poll() is None)
+    command, address = start_server(folder, start)
     # The first request imports modules.
     for sent in (rows[:100], rows):
         before = measure_memory(command.pid)
@@ -382,10 +387,7 @@ def measure_memory(pid: int) -> int:
 
 @pytest.mark.external
 def test_clients_that_hang_up_leave_no_traceback(folder: Path, start: Start) -> None:
-    log = folder / OUTPUT
-    log.unlink(missing_ok=True)
-    command = start(folder, ["serve", "latest", "port=0"])
-    address = wait_for_answer(log, lambda: command.poll() is None)
+    command, address = start_server(folder, start)
     whole = (folder / "rows.csv").read_bytes()
     for sent in (b"POST /inv", head_of(100), head_of(100) + b"pclass", head_of(len(whole)) + whole):
         for linger in (0, 1):
@@ -396,7 +398,7 @@ def test_clients_that_hang_up_leave_no_traceback(folder: Path, start: Start) -> 
     assert post_records(address, **ROW).status == 200
     command.send_signal(signal.SIGTERM)
     assert command.wait(STOP_SECONDS) == 143
-    assert "Traceback" not in log.read_text()
+    assert "Traceback" not in (folder / OUTPUT).read_text()
 
 
 def test_the_server_goes_on_after_an_unexpected_error(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -464,10 +466,8 @@ def test_a_wrong_address_is_one_sentence(bakeoff: Bakeoff, word: str, message: s
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_the_command_says_what_it_serves_and_ends_at_once(folder: Path, start: Start, number: int, status: int) -> None:
     is_open = number == signal.SIGINT
-    log = folder / OUTPUT
-    log.unlink(missing_ok=True)
-    command = start(folder, ["serve", "latest", "port=0", *(["host=0.0.0.0"] if is_open else [])])
-    local = wait_for_answer(log, lambda: command.poll() is None).replace("0.0.0.0", "127.0.0.1")
+    command, address = start_server(folder, start, *(["host=0.0.0.0"] if is_open else []))
+    local = address.replace("0.0.0.0", "127.0.0.1")
     body = (folder / "rows.csv").read_bytes()
     reply = ask(local, "/invocations", body, content_type=CSV, accept=CSV)
     assert reply.text == (folder / "predictions.csv").read_text()
@@ -478,7 +478,7 @@ def test_the_command_says_what_it_serves_and_ends_at_once(folder: Path, start: S
         assert idle.recv(100).startswith(b"HTTP/1.1 200")
         command.send_signal(number)
         assert command.wait(STOP_SECONDS) == status
-    said = log.read_text()
+    said = (folder / OUTPUT).read_text()
     assert "logistic_regression" in said
     assert "fitted on 785 of 1,309 rows" in said
     assert ("anyone who can reach this machine" in said) == is_open

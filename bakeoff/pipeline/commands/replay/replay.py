@@ -136,7 +136,7 @@ def _replay_run(
     prepared = prepare_job(spec, Invocation({}), resources)
     prepared = replace(prepared, experiment=repeat_tuning(prepared.experiment, run))
     # The circumstances are recorded inside, because they include the numbers of threads.
-    with limit_threads(run.tags):
+    with _limit_threads(run.tags):
         changes = find_changes(run.tags, {**provenance.list_tags(), **prepared.description.tags})
         try:
             result = execute_job(prepared, NoTracker())
@@ -152,16 +152,11 @@ def _replay_run(
     return ReplayReport(run_id, run.name, verdict, "", tuple(comparisons), changes, tuple(notes))
 
 
-def limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
+def _limit_threads(tags: Mapping[str, str]) -> AbstractContextManager[Any]:
     """Return a context in which BLAS and OpenMP use the numbers of threads recorded by a run.
 
     They determine the order in which a sum is computed, and therefore the last bits of the result: a product of two
     random 1,797 x 64 tables differs between one and two threads of OpenBLAS.
-
-    Parameters
-    ----------
-    tags : mapping of str to str
-        The tags of the run.
     """
     threads: dict[str, int] = json.loads(tags.get("threads", "{}"))
     return provenance.find_thread_pools().limit(limits=threads)
