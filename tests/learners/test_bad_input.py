@@ -357,6 +357,42 @@ def test_nominal_columns_reach_the_learners_that_take_them_and_the_refusal_names
             check_and_split(job)
 
 
+OUT_OF_RANGE: dict[str, dict[str, Any]] = {
+    "decision_tree": {"criterion": "x", "max_depth": 0, "min_samples_leaf": 0, "ccp_alpha": -1.0},
+    "knn": {"weights": "nearest", "bandwidth": 0, "p": 0, "metric": "cosines", "ties": "last", "algorithm": "ball"},
+    "linear_regression": {"fit_intercept": "yes"},
+    "logistic_regression": {
+        "C": 0.0,
+        "form": "logit",
+        "solver": "liblinear",
+        "penalty": "l1",
+        "tol": 0,
+        "max_iter": -1,
+    },
+    "mlp": {
+        "activation": "step",
+        "alpha": -1.0,
+        "batch_size": 0,
+        "max_iter": 0,
+        "momentum": 1.0,
+        "n_iter_no_change": 0,
+    },
+    "naive_bayes": {"alpha": np.inf, "var_smoothing": -1e-9, "smooth_prior": "yes", "handle_missing": "skip"},
+    "perceptron": {"coef_init": "zero", "eta0": 0.0, "max_iter": 0, "tol": -1e-3, "n_iter_no_change": 0},
+    "random_forest": {"n_estimators": 0, "max_samples": 0.0, "voting": "all", "n_jobs": 1.5},
+    "ridge": {"alpha": -1.0},
+    "svm": {"C": np.nan, "kernel": "cubic", "gamma": -1, "degree": -1, "tol": 0, "max_iter": -2},
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_a_parameter_out_of_range_is_named(name: str) -> None:
+    X, y = rows(name)
+    for parameter, value in OUT_OF_RANGE[name].items():
+        with pytest.raises(ValueError, match=rf"'{parameter}' parameter of {REGISTRY[name].__name__} must be"):
+            REGISTRY[name](**{parameter: value}).fit(X, y)
+
+
 @pytest.mark.parametrize("value", [True, False])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_boolean_is_no_number_in_any_parameter(name: str, value: bool) -> None:

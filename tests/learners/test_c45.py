@@ -206,18 +206,6 @@ def test_weights_of_two_prune_like_rows_that_occur_twice(options: dict[str, Any]
     np.testing.assert_allclose(twice.fitted_tree_.impurity, weighted.fitted_tree_.impurity)
 
 
-@pytest.mark.parametrize("parameter", ["max_depth", "max_leaf_nodes", "ccp_alpha"])
-def test_a_path_of_pruned_trees_is_a_fit_for_each_value(parameter: str) -> None:
-    X, y = rows_of(9, 150, 3, [1])
-    every: dict[str, list[Any]] = {"max_depth": [2, None, 4], "max_leaf_nodes": [3, 9], "ccp_alpha": [0.0, 0.01, 0.1]}
-    values = every[parameter]
-    learner = DecisionTreeClassifier(**options_of(QUINLAN), **PRUNED, categorical_features=[1])
-    for value, fitted in zip(values, learner.path(X, y, parameter, values), strict=True):
-        alone = DecisionTreeClassifier(**{**learner.get_params(), parameter: value}).fit(X, y)
-        np.testing.assert_array_equal(fitted.predict_proba(X), alone.predict_proba(X))
-        assert fitted.get_n_leaves() == alone.get_n_leaves()
-
-
 def test_raising_without_pruning_is_refused() -> None:
     with pytest.raises(ValueError, match=r"pruning_confidence=0\.25"):
         DecisionTreeClassifier(subtree_raising=True).fit([[0.0], [1.0]], [0, 1])

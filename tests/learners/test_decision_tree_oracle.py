@@ -88,10 +88,3 @@ def test_missing_cells_split_as_scikit_learns() -> None:
     theirs.fit(X, y)
     assert sorted(ours.fitted_tree_.impurity) == pytest.approx(sorted(theirs.tree_.impurity))
     assert np.mean(ours.predict(X) == theirs.predict(X)) == 1
-
-
-def test_importances_are_those_of_a_tree_with_the_same_splits() -> None:
-    X, y = _load("wine")
-    ours, theirs = DecisionTreeClassifier(max_depth=2).fit(X, y), ScikitLearnClassifier(max_depth=2, random_state=0)
-    np.testing.assert_allclose(ours.feature_importances_, theirs.fit(X, y).feature_importances_, atol=1e-9)
-    assert ours.feature_importances_.sum() == pytest.approx(1)

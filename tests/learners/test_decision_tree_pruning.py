@@ -75,13 +75,6 @@ def test_a_validation_class_unknown_to_the_tree_is_an_error_wherever_it_stands()
     assert tree.pruning_path_["score"].tolist() == pytest.approx([2 / 3])
 
 
-def test_the_new_leaf_predicts_the_majority_of_its_training_rows() -> None:
-    X, y = np.arange(9.0)[:, None], np.array([1, 1, 1, 1, 1, 0, 0, 0, 0])
-    tree = DecisionTreeClassifier().fit(X, y).prune(X, np.ones(9, dtype=int))
-    assert tree.get_n_leaves() == 1
-    assert tree.predict_proba([[0.0]]) == pytest.approx(np.array([[4 / 9, 5 / 9]]))
-
-
 def test_cost_complexity_path_and_pruning_are_scikit_learns() -> None:
     cases = [
         (DecisionTreeClassifier, ScikitLearnClassifier, *load_breast_cancer(return_X_y=True)),

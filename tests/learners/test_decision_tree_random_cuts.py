@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import sklearn.tree
 from scipy.stats import kstest
-from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
@@ -66,15 +65,6 @@ def test_missing_cells_can_be_the_question() -> None:
     X = np.array([[1.0], [1.0], [np.nan], [np.nan]])
     tree = DecisionTreeClassifier(splitter="random", random_state=0).fit(X, [0, 0, 1, 1])
     np.testing.assert_array_equal(tree.predict([[1.0], [7.0], [np.nan]]), [0, 0, 1])
-
-
-def test_a_path_of_depths_has_the_trees_that_are_fitted_alone() -> None:
-    X, y = load_iris(return_X_y=True)
-    learner = DecisionTreeClassifier(splitter="random", random_state=1)
-    for parameter, values in (("max_depth", [2, 4]), ("max_leaf_nodes", [3, 6]), ("ccp_alpha", [0.0, 0.02])):
-        for value, fitted in zip(values, learner.path(X, y, parameter, values), strict=True):
-            alone = clone(learner).set_params(**{parameter: value}).fit(X, y)
-            np.testing.assert_array_equal(fitted.predict_proba(X), alone.predict_proba(X))
 
 
 def test_gain_ratio_is_refused() -> None:

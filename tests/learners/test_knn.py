@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.neighbors import KNeighborsClassifier as SklearnClassifier
 from sklearn.neighbors import KNeighborsRegressor as SklearnRegressor
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
 
@@ -68,15 +67,6 @@ def test_gaussian_votes(k: int, red: float, blue: float) -> None:
     assert fit_colours(k, weights="gaussian").predict(QUERY) == ["Red"]
 
 
-def test_gaussian_bandwidth_is_a_unit_of_distance() -> None:
-    wide = KNeighborsClassifier(5, weights="gaussian", bandwidth=3.0).fit(POINTS * 3, COLOURS)
-    np.testing.assert_allclose(wide.predict_proba(QUERY * 3), fit_colours(5, weights="gaussian").predict_proba(QUERY))
-
-
-def test_gaussian_votes_do_not_vanish_far_away() -> None:
-    assert fit_colours(3, weights="gaussian").predict([[1000, 1]]) == ["Blue"]  # point 2 is nearest
-
-
 def test_callable_votes() -> None:
     def inverse(distance: np.ndarray) -> np.ndarray:
         return 1 / distance
@@ -94,37 +84,10 @@ def test_callable_votes_must_be_finite_and_positive(function: Any) -> None:
         fit_colours(3, weights=lambda d: 0 * d).predict(QUERY)
 
 
-def test_an_exact_match_decides_alone() -> None:
-    model = fit_colours(5, weights="distance")
-    np.testing.assert_array_equal(model.predict(POINTS), COLOURS)
-    np.testing.assert_array_equal(model.predict_proba(POINTS).max(axis=1), 1)
-
-
-def test_all_rows_are_the_global_method() -> None:
-    X, y = load_iris(return_X_y=True)
-    proba = KNeighborsClassifier(150).fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(proba, np.full((150, 3), 1 / 3))
-    np.testing.assert_allclose(KNeighborsRegressor(150).fit(X, y).predict(X), 1.0)
-
-
-@pytest.mark.parametrize("scaler", [MinMaxScaler(), StandardScaler()])
-def test_scaled_colours(scaler: Any) -> None:
-    model = KNeighborsClassifier(1).fit(scaler.fit_transform(POINTS), COLOURS)
-    assert model.predict(scaler.transform(QUERY)) == ["Red"]
-
-
 def test_tied_rows_first_takes_the_lowest_row() -> None:
     chebyshev = {"metric": "chebyshev"}  # points 6 (Red) and 2 (Blue) are both at distance 1
     assert fit_colours(1, **chebyshev).kneighbors(QUERY, return_distance=False) == [[1]]
     assert fit_colours(1, **chebyshev).predict(QUERY) == ["Blue"]
-
-
-def test_tied_rows_all_vote() -> None:
-    np.testing.assert_array_equal(fit_colours(1, metric="chebyshev", ties="all").predict_proba(QUERY), [[0.5, 0.5]])
-    X, y = [[0], [1], [-1], [1], [5]], [0, 1, 1, 2, 2]
-    np.testing.assert_allclose(
-        KNeighborsClassifier(2, ties="all").fit(X, y).predict_proba([[0]]), [[1 / 4, 2 / 4, 1 / 4]]
-    )
 
 
 def test_tied_rows_random_are_drawn_and_seeded() -> None:
@@ -165,12 +128,6 @@ def test_fractions_of_weight_take_more_rows() -> None:
     np.testing.assert_allclose(cut.predict([[-1]]), 0.25)  # row 0 with 0.75, row 1 with what is wanted still
 
 
-def test_neighbours_of_weighted_rows_bear_their_position_in_the_table() -> None:
-    model = KNeighborsClassifier(1).fit([[0], [1], [2]], [0, 1, 1], sample_weight=[0, 1, 3])
-    np.testing.assert_array_equal(model.kneighbors([[0], [2]], return_distance=False), [[1], [2]])
-    np.testing.assert_array_equal(model.kneighbors([[0]], 2)[1], [[1, 2]])
-
-
 def test_parameters_of_voting_may_change_after_fit() -> None:
     model = fit_colours(1)
     np.testing.assert_array_equal(
@@ -190,28 +147,6 @@ def test_predictions_are_scikit_learns(k: int, weights: str) -> None:
     classifiers = [cls(k, weights=weights, algorithm="kd_tree") for cls in (KNeighborsClassifier, SklearnClassifier)]
     ours, theirs = (model.fit(X[:300], label[:300]).predict_proba(X[300:]) for model in classifiers)
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
-
-
-def test_regression_averages_targets() -> None:
-    model = KNeighborsRegressor(2).fit(SPEED, STOPPING)
-    np.testing.assert_allclose(model.predict([[5], [23]]), [11.5, 65.0])
-
-
-@pytest.mark.parametrize("weights", ["uniform", "gaussian", "distance"])
-def test_local_plane_of_a_plane_is_the_plane(weights: str) -> None:
-    rng = np.random.default_rng(0)
-    X, Q = rng.normal(size=(50, 3)), rng.normal(size=(20, 3))
-    slope = np.array([2.0, -1.0, 0.5])
-    model = KNeighborsRegressor(8, weights=weights, regression="linear").fit(X, X @ slope + 3)
-    np.testing.assert_allclose(model.predict(Q), Q @ slope + 3, rtol=1e-9)
-
-
-def test_local_line_is_the_weighted_least_squares_line() -> None:
-    model = KNeighborsRegressor(4, weights="gaussian", bandwidth=5.0, regression="linear").fit(SPEED, STOPPING)
-    near, target = SPEED[1:5, 0], STOPPING[1:5]
-    root = np.exp(-((near - 13) ** 2) / (4 * 25))  # of the vote: least squares takes its square
-    line = np.polyfit(near, target, 1, w=root)
-    np.testing.assert_allclose(model.predict([[13]]), [np.polyval(line, 13)])
 
 
 @pytest.mark.parametrize("offset", [1e3, 1e6])
@@ -265,22 +200,6 @@ def test_neighbours_wanted_must_be_a_positive_integer(wrong: Any) -> None:
         fit_colours(1).kneighbors(QUERY, wrong)
     with pytest.raises(ValueError, match="n_neighbors"):
         fit_colours(wrong)
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"weights": "nearest"},
-        {"bandwidth": 0},
-        {"p": 0},
-        {"metric": "cosines"},
-        {"ties": "last"},
-        {"algorithm": "ball"},
-    ],
-)
-def test_wrong_parameters_are_refused_before_fitting(parameters: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(parameters))):
-        fit_colours(1, **parameters)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150, 1e-300, 1e300])

@@ -33,10 +33,6 @@ def test_every_row_is_positive_in_the_problem_of_its_class_alone(codes: list[int
     assert (signs.sum(axis=0) == -3).all()
 
 
-def test_two_classes_are_one_problem_with_the_second_class_positive() -> None:
-    assert label_one_against_rest(np.array([0, 1, 1, 0]), 2).tolist() == [[-1, 1, 1, -1]]
-
-
 @pytest.mark.parametrize("value", [0.1, 1e9 + 0.3, -1e150])
 def test_centring_makes_a_constant_column_exactly_zero(value: float) -> None:
     rng = np.random.default_rng(0)

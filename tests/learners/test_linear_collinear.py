@@ -130,41 +130,11 @@ def test_nearly_collinear_columns_keep_their_own_weights(seed: int, size: float,
 
 
 @pytest.mark.filterwarnings("ignore:Some columns are almost collinear")
-def test_longley_and_a_polynomial_of_degree_ten_keep_their_certified_digits() -> None:
-    """NIST StRD, https://www.itl.nist.gov/div898/strd/lls/lls.shtml: certified values of Longley."""
-    certified = [
-        15.0618722713733, -0.0358191792925910, -2.02022980381683, -1.03322686717359, -0.0511041056535807,
-        1829.15146461355,
-    ]  # fmt: skip
-    model = LinearRegression().fit(LONGLEY[:, 1:], LONGLEY[:, 0])
-    np.testing.assert_allclose(model.coef_, certified, rtol=1e-12)
-    assert model.intercept_ == pytest.approx(-3482258.63459582, rel=1e-12)
+def test_a_polynomial_of_degree_ten_keeps_its_digits() -> None:
     grid = np.linspace(-9, -3, 40)  # as Filip of NIST StRD, whose table has a condition number of 2e15
     X = np.vander(grid, 11, increasing=True)[:, 1:]
     y = np.sin(grid)
     np.testing.assert_allclose(LinearRegression().fit(X, y).coef_, shortest_weights(X, y), rtol=1e-6)
-
-
-LONGLEY = np.array(
-    [
-        [60323, 83.0, 234289, 2356, 1590, 107608, 1947],
-        [61122, 88.5, 259426, 2325, 1456, 108632, 1948],
-        [60171, 88.2, 258054, 3682, 1616, 109773, 1949],
-        [61187, 89.5, 284599, 3351, 1650, 110929, 1950],
-        [63221, 96.2, 328975, 2099, 3099, 112075, 1951],
-        [63639, 98.1, 346999, 1932, 3594, 113270, 1952],
-        [64989, 99.0, 365385, 1870, 3547, 115094, 1953],
-        [63761, 100.0, 363112, 3578, 3350, 116219, 1954],
-        [66019, 101.2, 397469, 2904, 3048, 117388, 1955],
-        [67857, 104.6, 419180, 2822, 2857, 118734, 1956],
-        [68169, 108.4, 442769, 2936, 2798, 120445, 1957],
-        [66513, 110.8, 444546, 4681, 2637, 121950, 1958],
-        [68655, 112.6, 482704, 3813, 2552, 123366, 1959],
-        [69564, 114.2, 502601, 3931, 2514, 125368, 1960],
-        [69331, 115.7, 518173, 4806, 2572, 127852, 1961],
-        [70551, 116.9, 554894, 4007, 2827, 130081, 1962],
-    ]
-)
 
 
 @pytest.mark.parametrize("learner", UNPENALISED)
@@ -234,14 +204,6 @@ def test_the_shortest_weights_are_those_of_the_columns_as_given_in_every_unit() 
     table = np.column_stack([X[:, 0] * 1e-150, X[:, 0] * 3e-150, X[:, 1]])
     coef = LinearRegression().fit(table, y).coef_
     np.testing.assert_allclose(coef, [alone.coef_[0] * 1e149, alone.coef_[0] * 3e149, alone.coef_[1]], rtol=1e-9)
-
-
-def test_a_small_column_beside_collinear_ones_keeps_its_weight() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(50, 2))
-    table = np.column_stack([X[:, 0], X[:, 0], 1e-12 * X[:, 1]])
-    y = X @ [2.0, 1.0]
-    np.testing.assert_allclose(LinearRegression().fit(table, y).coef_, [1, 1, 1e12], rtol=1e-9)
 
 
 @pytest.mark.parametrize(("n", "d", "rank"), [(40, 10, 10), (40, 10, 7), (5, 12, 5), (40, 200, 13)])

@@ -28,7 +28,3 @@ def test_regressor_is_the_dummy_regressor_of_strategy_mean(weight: Any) -> None:
     ours, theirs = MeanRegressor().fit(X, TARGETS, weight), DummyRegressor().fit(X, TARGETS, weight)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-15)
     assert ours.mean_ == pytest.approx(theirs.constant_.item())
-
-
-def test_a_tie_goes_to_the_smallest_class() -> None:
-    assert MajorityClassifier().fit(X[:4], ["b", "a", "a", "b"]).predict(X[:1]).tolist() == ["a"]

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from bakeoff.learners import (
     DecisionTreeClassifier,
@@ -94,17 +93,6 @@ def test_other_parameters_keep_their_say(parameter: str, beside: dict[str, Any],
     check(learner, X, y, parameter, LIMITS[parameter])
 
 
-@pytest.mark.parametrize(
-    ("tree", "load"), [(TREES[0], load_wine), (TREES[0], load_breast_cancer), (TREES[1], load_diabetes)]
-)
-def test_paths_on_bundled_data(tree: Any, load: Any) -> None:
-    X, y = load(return_X_y=True)
-    check(tree(), X, y, "max_depth", list(range(1, 21)))
-    check(tree(), X, y, "max_leaf_nodes", [2, 3, 10, 30, 1000])
-    alphas = tree().cost_complexity_pruning_path(X, y).ccp_alphas
-    check(tree(), X, y, "ccp_alpha", alphas[:: max(1, len(alphas) // 12)].tolist())
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("forest", FORESTS)
 @pytest.mark.parametrize(
@@ -129,23 +117,3 @@ def test_a_path_of_forests_is_a_fit_for_each_value(forest: Any, beside: dict[str
             assert one.oob_score_ == again.oob_score_
             tested = "oob_prediction_" if hasattr(one, "oob_prediction_") else "oob_decision_function_"
             np.testing.assert_array_equal(getattr(one, tested), getattr(again, tested))
-
-
-def test_the_learner_itself_stays_as_it_was_and_the_estimators_are_independent() -> None:
-    X, y = load_wine(return_X_y=True)
-    learner = DecisionTreeClassifier()
-    shallow, deep = learner.path(X, y, "max_depth", [2, None])
-    assert not hasattr(learner, "fitted_tree_")
-    before = shallow.predict_proba(X)
-    deep.prune(X, np.zeros(len(y), dtype=int))
-    np.testing.assert_array_equal(shallow.predict_proba(X), before)
-
-
-@pytest.mark.parametrize("learner", [DecisionTreeClassifier(), RandomForestClassifier(3)])
-def test_what_is_no_path_is_refused(learner: Any) -> None:
-    X, y = load_wine(return_X_y=True)
-    with pytest.raises(ValueError, match="criterion"):
-        next(learner.path(X, y, "criterion", ["gini"]))
-    with pytest.raises(ValueError, match=learner.path_parameters[0]):
-        next(learner.path(X, y, learner.path_parameters[0], [2, 0]))
-    assert list(learner.path(X, y, learner.path_parameters[0], [])) == []

@@ -51,18 +51,6 @@ def test_three_points_by_hand() -> None:
     assert model.n_iter_ == 6
 
 
-def test_another_order_ends_with_another_plane() -> None:
-    model = make_lecture_perceptron().fit(ROWS[::-1], LABELS[::-1])
-    assert (model.coef_.tolist(), model.intercept_.tolist()) != ([[1, 1]], [-3])
-    assert (model.predict(ROWS) == LABELS).all()
-
-
-def test_another_start_ends_with_another_plane() -> None:
-    model = make_lecture_perceptron(coef_init=[2.0, 0.0], intercept_init=-5.0).fit(ROWS, LABELS)
-    assert (model.coef_.tolist(), model.intercept_.tolist()) == ([[2, 0]], [-5])
-    assert model.n_iter_ == 1
-
-
 @pytest.mark.parametrize("class_weight", ["balanced", "by label"])
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize("c", [2, 3])
@@ -152,28 +140,12 @@ def test_without_tol_all_passes_are_made_and_with_it_a_clean_one_still_ends_lear
     np.testing.assert_array_equal(patient.coef_, lecture.coef_)
 
 
-def test_the_average_is_scikit_learns() -> None:
-    X, y = noisy()
-    ours = quiet_fit(make_lecture_perceptron(max_iter=7, averaged=True), X, y)
-    theirs = sklearn.linear_model.SGDClassifier(
-        "perceptron", penalty=None, learning_rate="constant", eta0=1, average=True, shuffle=False, tol=None, max_iter=7
-    ).fit(X, y)
-    np.testing.assert_allclose(ours.coef_, theirs.coef_)
-    np.testing.assert_allclose(ours.intercept_, theirs.intercept_)
-
-
 def test_classes_that_no_plane_separates_end_at_max_iter_with_a_warning() -> None:
     model = make_lecture_perceptron(max_iter=13)
     with pytest.warns(ConvergenceWarning, match="misclassified in the last of max_iter=13 passes"):
         model.fit(*noisy())
     assert model.n_iter_ == len(model.loss_curve_) == 13
     assert min(model.loss_curve_) > 0
-
-
-def test_the_rate_changes_no_prediction_from_zero() -> None:
-    X, y = noisy()
-    slow, fast = (quiet_fit(make_lecture_perceptron(eta0=eta), X, y) for eta in (0.25, 8.0))
-    np.testing.assert_array_equal(slow.coef_ * 32, fast.coef_)
 
 
 def test_a_shuffled_order_follows_its_seed() -> None:
@@ -241,14 +213,9 @@ def test_weights_beyond_floats_are_refused_in_a_sentence() -> None:
     ("parameters", "message"),
     [
         ({"coef_init": [1.0, 2.0, 3.0]}, r"coef_init has shape \(3,\)"),
-        ({"coef_init": "zero"}, "'coef_init' parameter of Perceptron"),
         ({"coef_init": [np.nan, 1.0]}, "must be finite"),
         ({"intercept_init": [1.0, 2.0]}, r"intercept_init has shape \(2,\)"),
-        ({"eta0": 0.0}, "'eta0' parameter of Perceptron"),
         ({"class_weight": {-1: 0.0, 1: 1.0}}, "class_weight.*positive"),
-        ({"max_iter": 0}, "'max_iter' parameter of Perceptron"),
-        ({"tol": -1e-3}, "'tol' parameter of Perceptron"),
-        ({"n_iter_no_change": 0}, "'n_iter_no_change' parameter of Perceptron"),
     ],
 )
 def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
@@ -263,15 +230,6 @@ def make_overlapping_rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(0, 1, (n, 2)) + 0.3 * y[:, None], y
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("shuffle", [False, True])
-def test_the_pocket_is_never_worse_than_the_majority_nor_than_the_last_plane(seed: int, shuffle: bool) -> None:
-    X, y = make_overlapping_rows(150, seed)
-    given: dict[str, Any] = {"shuffle": shuffle, "random_state": seed, "max_iter": 20}
-    best, last = (quiet_fit(Perceptron(pocket=pocket, **given), X, y).score(X, y) for pocket in (True, False))
-    assert best >= max(last, np.mean(y == 0))
-
-
 def test_the_pocket_has_the_fewest_mistakes_of_all_passes() -> None:
     X, y = make_overlapping_rows(150, 0)
     given: dict[str, Any] = {"random_state": 1}
@@ -282,27 +240,11 @@ def test_the_pocket_has_the_fewest_mistakes_of_all_passes() -> None:
 
 
 def test_of_planes_with_equally_few_mistakes_the_pocket_holds_the_last() -> None:
-    n_ties = 0
-    for seed in range(10):
-        X, y = make_overlapping_rows(12, seed)
-        given: dict[str, Any] = {"random_state": seed}
-        passes = [quiet_fit(Perceptron(pocket=False, max_iter=k, **given), X, y) for k in range(1, 9)]
-        n_mistakes = [np.count_nonzero(model.predict(X) != y) for model in passes]
-        fewest = min(*n_mistakes, np.count_nonzero(y == 1))
-        last = max((k for k in range(8) if n_mistakes[k] == fewest), default=None)
-        if last is not None and (n_mistakes.count(fewest) > 1 or fewest == np.count_nonzero(y == 1)):
-            n_ties += 1
-            best = quiet_fit(Perceptron(max_iter=8, **given), X, y)
-            np.testing.assert_array_equal(best.coef_, passes[last].coef_)
-            np.testing.assert_array_equal(best.intercept_, passes[last].intercept_)
-    assert n_ties > 3
-
-
-def test_defaults_have_no_use_for_the_pocket_if_a_plane_separates_the_classes() -> None:
-    X, y = make_overlapping_rows(150, 0)
-    X[:, 0] += 9 * y
-    best, last = (Perceptron(pocket=pocket, random_state=0).fit(X, y) for pocket in (True, False))
-    np.testing.assert_array_equal(best.coef_, last.coef_)
+    pocket = perceptron.Pocket(np.array([[1.0, 1.0], [2.0, 1.0], [-3.0, -1.0]]), np.ones(3))
+    assert pocket.plane.tolist() == [0, 1 / 3]  # the larger class, and one mistake
+    for plane in ([0.0, 2.0], [1.0, 0.0], [-1.0, 0.0]):  # one, one, two
+        pocket.offer(np.array(plane))
+    assert pocket.plane.tolist() == [1, 0]
 
 
 def test_a_pass_that_lowers_the_best_loss_by_exactly_tol_is_progress_as_in_scikit_learn() -> None:

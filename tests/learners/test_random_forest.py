@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from random_forests import make_mixed_table
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
@@ -56,49 +55,6 @@ def test_without_replacement_a_tree_has_the_fraction_of_rows_each_once() -> None
     for tree in forest.trees_:
         assert tree.n_node_samples[0] == 10
         assert tree.n_leaves == 10
-
-
-def test_majority_voting_counts_trees_and_average_voting_averages_them() -> None:
-    X, y = load_breast_cancer(return_X_y=True)
-    majority = RandomForestClassifier(10, max_depth=2, voting="majority", random_state=0).fit(X, y)
-    average = RandomForestClassifier(10, max_depth=2, random_state=0).fit(X, y)
-    values = [tree.value[tree.apply(X)] for tree in average.trees_]
-    np.testing.assert_allclose(average.predict_proba(X), np.mean(values, axis=0))
-    votes = [np.argmax(value, axis=1) for value in values]
-    np.testing.assert_allclose(majority.predict_proba(X)[:, 1], np.mean(votes, axis=0))
-
-
-def test_out_of_bag_scores_estimate_those_of_new_rows() -> None:
-    X, y = load_breast_cancer(return_X_y=True)
-    forest = RandomForestClassifier(60, oob_score=True, random_state=0).fit(X, y)
-    assert forest.oob_score_ == pytest.approx(cross_val_score(forest, X, y, cv=5).mean(), abs=0.03)
-    assert forest.oob_score_ < forest.score(X, y)
-    X, y = load_diabetes(return_X_y=True)
-    regressor = RandomForestRegressor(60, oob_score=True, random_state=0).fit(X, y)
-    assert regressor.oob_score_ == pytest.approx(cross_val_score(regressor, X, y, cv=5).mean(), abs=0.08)
-
-
-def test_importances_find_the_relevant_feature_and_sum_to_one() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 5))
-    forest = RandomForestClassifier(20, random_state=0).fit(X, X[:, 3] > 0)
-    assert np.argmax(forest.feature_importances_) == 3
-    assert forest.feature_importances_.sum() == pytest.approx(1)
-
-
-def test_nominal_columns_and_missing_cells_are_split_as_in_decision_trees() -> None:
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"colour": rng.choice(["red", "green", "blue"], 200), "size": rng.normal(size=200)})
-    y = (X["colour"] == "red") | (X["size"] > 1)
-    X.loc[::9, "size"] = np.nan
-    X.loc[::11, "colour"] = None
-    for nominal_splits in ("multiway", "binary"):
-        forest = RandomForestClassifier(
-            30, categorical_features=["colour"], nominal_splits=nominal_splits, random_state=0
-        )
-        assert forest.fit(X, y).score(X, y) > 0.95
-        unseen = pd.DataFrame({"colour": ["violet"], "size": [0.0]})
-        assert forest.predict_proba(unseen).sum() == pytest.approx(1)
 
 
 def test_leaves_are_limited_and_trees_pruned_as_those_of_a_decision_tree() -> None:

@@ -13,7 +13,7 @@ from random_forests import (
 )
 from sklearn.datasets import load_breast_cancer, load_wine
 
-from bakeoff.learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
+from bakeoff.learners import RandomForestClassifier, RandomForestRegressor
 from bakeoff.learners.random_forest.batch_grower import TrainingRows
 
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
@@ -56,14 +56,6 @@ def test_rows_in_another_order_give_the_same_forest_to_the_last_bit(forest_class
         np.testing.assert_array_equal(getattr(forest, name)[order], getattr(reordered, name))
 
 
-@pytest.mark.parametrize("options", [{}, {"max_samples": 0.3}, {"bootstrap": False}])
-def test_weights_of_one_are_no_weights(options: dict[str, Any]) -> None:
-    X, y, _ = make_mixed_table()
-    unweighted = make_forest(RandomForestRegressor, options).fit(X, y)
-    weighted = make_forest(RandomForestRegressor, options).fit(X, y, sample_weight=np.ones(len(y)))
-    assert list_fitted_bytes(unweighted) == list_fitted_bytes(weighted)
-
-
 @pytest.mark.parametrize("forest_class", FOREST_CLASSES)
 def test_without_a_draw_a_weight_is_a_weight_and_the_row_is_one_row(forest_class: Any) -> None:
     X, y, weight = make_mixed_table()
@@ -93,15 +85,6 @@ def test_rows_are_drawn_in_proportion_to_their_weights() -> None:
         leaves = np.flatnonzero(tree.is_leaf)
         np.add.at(counts, tree.value[leaves, 0].astype(int), tree.n_node_samples[leaves])
     np.testing.assert_allclose(counts / counts.sum(), weight / weight.sum(), atol=0.01)
-
-
-def test_without_draws_every_tree_has_the_weights_as_they_are() -> None:
-    X, y = load_wine(return_X_y=True)
-    weight = np.random.default_rng(0).random(len(y))
-    forest = RandomForestClassifier(1, bootstrap=False, max_features=None, random_state=0).fit(X, y, weight)
-    tree = DecisionTreeClassifier().fit(X, y, weight)
-    np.testing.assert_array_equal(forest.trees_[0].threshold, tree.fitted_tree_.threshold)
-    np.testing.assert_allclose(forest.predict_proba(X), tree.predict_proba(X))
 
 
 def test_class_weights_count_in_the_criterion_and_not_in_the_draw() -> None:

@@ -191,13 +191,6 @@ def test_partial_dependence_of_a_tree_is_scikit_learns() -> None:
         np.testing.assert_allclose(one, other)
 
 
-def test_log_loss_is_entropy() -> None:
-    X, y = load_iris(return_X_y=True)
-    by_name = [DecisionTreeClassifier(criterion=name).fit(X, y).fitted_tree_ for name in ("entropy", "log_loss")]
-    for field in vars(by_name[0]):
-        np.testing.assert_array_equal(getattr(by_name[0], field), getattr(by_name[1], field))
-
-
 def test_a_node_of_all_rows_may_be_required_to_split() -> None:
     X, y = load_iris(return_X_y=True)
     assert DecisionTreeClassifier(min_samples_split=1.0).fit(X, y).get_depth() == 1

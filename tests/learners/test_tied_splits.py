@@ -114,16 +114,6 @@ def test_the_zero_of_a_target_does_not_choose_a_split(seed: int, offset: float) 
     assert describe(one) == describe(other)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e6, 1e9, 1e12, 0.1])
-def test_equal_weights_of_any_size_leave_a_regression_tree_as_it_is(scale: float) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 3))
-    y = X[:, 0] + rng.normal(size=200) / 10
-    one = DecisionTreeRegressor(max_depth=4).fit(X, y)
-    other = DecisionTreeRegressor(max_depth=4).fit(X, y, sample_weight=np.full(200, scale))
-    assert describe(one) == describe(other)
-
-
 @pytest.mark.parametrize("criterion", [*CRITERIA, "squared_error"])
 @examples(60)
 @given(seed=SEEDS, kinds=st.sampled_from([[], [0, 1, 2]]))

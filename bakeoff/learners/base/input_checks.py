@@ -135,9 +135,6 @@ Column: TypeAlias = tuple[Any, np.ndarray | None]
 UNSEEN = -1.0
 """The code of a value that did not occur in training."""
 
-TILE_CELLS = 1 << 16
-"""Number of cells counted together; their indices take 512 KiB and stay in the cache."""
-
 
 def find_nominal_columns(X: Any, categorical_features: Any) -> np.ndarray:
     """Find the nominal columns of a table.
@@ -181,11 +178,11 @@ def find_nominal_columns(X: Any, categorical_features: Any) -> np.ndarray:
     return mask
 
 
-def split_columns(X: Any) -> np.ndarray | list[Column]:
-    """Return the d columns of a DataFrame, and anything else as an array of shape (n, d)."""
+def split_columns(X: Any) -> list[Column]:
+    """Return the d columns of a DataFrame or an array."""
     table = _as_table(X)
     if isinstance(table, np.ndarray):
-        return table
+        return [(column, None) for column in table.T]
     columns = []
     for _, column in table.items():
         categories = getattr(column.dtype, "categories", None)
@@ -193,7 +190,7 @@ def split_columns(X: Any) -> np.ndarray | list[Column]:
     return columns
 
 
-def learn_categories(columns: np.ndarray | list[Column], is_nominal: np.ndarray) -> Categories:
+def learn_categories(columns: list[Column], is_nominal: np.ndarray) -> Categories:
     """Find the values of the nominal columns (d,) of a table.
 
     Returns
@@ -202,22 +199,15 @@ def learn_categories(columns: np.ndarray | list[Column], is_nominal: np.ndarray)
         The values of a nominal column: all values declared by its dtype, or else the sorted values that occur; None for
         a numeric column.
     """
-    if isinstance(columns, np.ndarray):
-        integers = as_small_integers(columns) if is_nominal.all() else None
-        if integers is not None:
-            return [np.flatnonzero(occurs).astype(columns.dtype) for occurs in _find_occurring_integers(integers)]
-        columns = [(column, None) for column in columns.T]
     return [_find_values(*column) if nominal else None for column, nominal in zip(columns, is_nominal, strict=True)]
 
 
-def encode_table(
-    columns: np.ndarray | list[Column], categories: Categories, *, allow_nan: bool, owner: str
-) -> np.ndarray:
+def encode_table(columns: list[Column], categories: Categories, *, allow_nan: bool, owner: str) -> np.ndarray:
     """Convert a table of numeric and nominal columns to numbers.
 
     Parameters
     ----------
-    columns : list of length d, or array of shape (m, d)
+    columns : list of length d
         The result of `split_columns`.
     categories : list of length d
         The result of `learn_categories`.
@@ -236,11 +226,6 @@ def encode_table(
     ValueError
         Infinite cells, text in a numeric column, or missing cells that are not allowed.
     """
-    if isinstance(columns, np.ndarray):
-        integer_codes = _encode_integer_table(columns, categories)
-        if integer_codes is not None:
-            return integer_codes
-        columns = [(column, None) for column in columns.T]
     first_column, _ = columns[0]
     table = np.empty((len(first_column), len(columns)))  # (m, d)
     for j, ((column, declared), values) in enumerate(zip(columns, categories, strict=True)):
@@ -276,41 +261,6 @@ def _find_values(column: Any, declared: np.ndarray | None) -> np.ndarray:
     present_cells = np.asarray(column)[~_find_missing(column)]
     values, _ = encode_distinct(_as_fixed_width_text(present_cells))
     return values
-
-
-def _find_occurring_integers(integers: np.ndarray) -> np.ndarray:
-    """Return which integers occur in each column of a table (n, d), of shape (d, largest + 1)."""
-    n, d = integers.shape
-    width = int(integers.max()) + 1
-    offset = np.arange(d) * width  # (d,), so that a single count serves all columns
-    occurs = np.zeros(d * width, dtype=bool)
-    step = max(1, TILE_CELLS // d)
-    for start in range(0, n, step):
-        tile = integers[start : start + step] + offset  # (step, d)
-        occurs |= np.bincount(tile.ravel(), minlength=d * width) > 0
-    return occurs.reshape(d, width)
-
-
-def _encode_integer_table(X: np.ndarray, categories: Categories) -> np.ndarray | None:
-    """Return the codes of a table whose cells and values are all small integers; None for any other table."""
-    domains = []
-    for values in categories:
-        domain = None if values is None else as_small_integers(values)
-        if domain is None:
-            return None
-        domains.append(domain)
-    integers = as_small_integers(X)  # (m, d)
-    if integers is None:
-        return None
-    largest_cell = int(integers.max())
-    if all(domain.size > largest_cell and domain[-1] == domain.size - 1 for domain in domains):
-        return X.astype(np.float64, copy=False)  # if the domain is 0, 1, 2, …, each value is its own code
-    width = 1 + max(largest_cell, *(int(domain[-1]) for domain in domains))
-    code_of_integer = np.full((len(domains), width), UNSEEN)  # (d, width)
-    for codes, domain in zip(code_of_integer, domains, strict=True):
-        codes[domain] = np.arange(domain.size)
-    offset = np.arange(len(domains)) * width  # (d,)
-    return code_of_integer.take(integers + offset)
 
 
 def _as_fixed_width_text(values: np.ndarray) -> np.ndarray:

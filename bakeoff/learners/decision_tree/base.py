@@ -21,7 +21,13 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from bakeoff.learners.base.estimator import Learner, SklearnCounterpart
-from bakeoff.learners.base.input_checks import Categories, check_path_values, encode_table, with_input_tags
+from bakeoff.learners.base.input_checks import (
+    Categories,
+    check_path_values,
+    encode_table,
+    split_columns,
+    with_input_tags,
+)
 from bakeoff.learners.trees import (
     TREE_CONSTRAINTS,
     C45Rules,
@@ -47,61 +53,24 @@ from bakeoff.learners.trees import (
 PruningMethod = Literal["best_first", "bottom_up", "pessimistic"]
 
 
-class SklearnTreeAttributes(SklearnCounterpart):
-    """Mixin that provides the attributes and methods of scikit-learn's trees.
-
-    Attributes
-    ----------
-    fitted_tree_ : Tree
-    n_outputs_ : int
-        Always 1.
-    """
-
-    fitted_tree_: Tree
-    categories_: Categories
-    n_outputs_: ClassVar[int] = 1
-
-    @property
-    def tree_(self) -> Any:
-        """The tree as a copy of type ``sklearn.tree._tree.Tree``, for tools that use scikit-learn's trees.
-
-        Raises AttributeError if the tree splits on nominal values; see `bakeoff.learners.trees.convert_to_sklearn`.
-        """
-        check_is_fitted(self)
-        n_classes = getattr(self, "n_classes_", 1)
-        return convert_to_sklearn(self.fitted_tree_, n_classes)
-
-    @abstractmethod
-    def apply(self, X: Any) -> np.ndarray:
-        """Return the number of the node where each row of X (m, d) stops: shape (m,)."""
-
-    def decision_path(self, X: Any) -> csr_matrix:
-        """Return a sparse table of shape (m, k) that marks the nodes visited by each row of X (m, d) with 1."""
-        stop = self.apply(X)
-        return mark_paths(self.fitted_tree_, stop)
-
-    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> np.ndarray:
-        """Return the partial dependence at points (g, f) of these features (f,), shape (g,), for scikit-learn."""
-        cells = encode_points(grid, target_features, self.categories_)
-        return compute_partial_dependence(self.fitted_tree_, cells, target_features)
-
-
-class TreeLearner(SklearnTreeAttributes, Learner):
-    """Abstract: a learner that consists of one tree.
+class TreeLearner(SklearnCounterpart, Learner):
+    """Abstract: a learner that consists of one tree, with the attributes of scikit-learn's trees.
 
     Attributes
     ----------
     fitted_tree_ : Tree
         Flat arrays with one entry for each of k nodes.
-    tree_ : sklearn.tree._tree.Tree
-        The same tree for tools that use scikit-learn's; only available if all questions are numeric.
     max_features_ : int
         The number of features tried at each node.
+    n_outputs_ : int
+        Always 1.
     pruning_path_ : dict
         Set by `prune`: arrays ``leaves``, ``depth`` and ``score`` with one entry per step, starting with the unpruned
         tree.
     """
 
+    fitted_tree_: Tree
+    n_outputs_: ClassVar[int] = 1
     splitter: str
     thresholds: str
     scale_sensitive: ClassVar[bool] = False
@@ -298,6 +267,25 @@ class TreeLearner(SklearnTreeAttributes, Learner):
         table = self._check_query(X)
         return self.fitted_tree_.apply(table)
 
+    @property
+    def tree_(self) -> Any:
+        """The tree as a copy of type ``sklearn.tree._tree.Tree``, for tools that use scikit-learn's trees.
+
+        Raises AttributeError if the tree splits on nominal values; see `bakeoff.learners.trees.convert_to_sklearn`.
+        """
+        check_is_fitted(self)
+        n_classes = getattr(self, "n_classes_", 1)
+        return convert_to_sklearn(self.fitted_tree_, n_classes)
+
+    def decision_path(self, X: Any) -> csr_matrix:
+        """Return a sparse table of shape (m, k) that marks the nodes visited by each row of X (m, d) with 1."""
+        return mark_paths(self.fitted_tree_, self.apply(X))
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> np.ndarray:
+        """Return the partial dependence at points (g, f) of these features (f,), shape (g,), for scikit-learn."""
+        cells = encode_points(grid, target_features, self.categories_)
+        return compute_partial_dependence(self.fitted_tree_, cells, target_features)
+
     def get_depth(self) -> int:
         """Return the number of splits on the longest path."""
         check_is_fitted(self)
@@ -321,7 +309,7 @@ class TreeLearner(SklearnTreeAttributes, Learner):
 def encode_points(grid: Any, features: Any, categories: Categories) -> np.ndarray:
     """Return points (g, f) of these features (f,) as numbers, with nominal cells as codes."""
     own = [categories[feature] for feature in features]
-    return encode_table(np.asarray(grid), own, allow_nan=True, owner="partial dependence")
+    return encode_table(split_columns(np.asarray(grid)), own, allow_nan=True, owner="partial dependence")
 
 
 def mark_paths(tree: Tree, stop: np.ndarray) -> csr_matrix:

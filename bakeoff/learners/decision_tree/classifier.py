@@ -19,9 +19,8 @@ B. E. T. H. Twala, M. C. Jones, D. J. Hand, "Good methods for coping with missin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Real
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -48,85 +47,6 @@ from bakeoff.learners.trees import (
 
 IN_BITS = ("entropy", "log_loss", "gain_ratio")
 """The criteria whose gains are in bits."""
-
-C45_CONSTRAINTS: dict[str, list[Any]] = {
-    "average_gain": ["boolean"],
-    "cut_minimum": ["boolean"],
-    "two_branches": ["boolean"],
-    "mdl_correction": ["boolean"],
-    "collapse": ["boolean"],
-    "pruning_confidence": [Interval(Real, 0, 0.5, closed="right"), None],
-    "subtree_raising": ["boolean"],
-}
-"""The allowed values of each option, in scikit-learn's format."""
-
-
-class C45Parameters(Protocol):
-    """A learner with the C4.5 options."""
-
-    criterion: Any
-    average_gain: bool
-    cut_minimum: bool
-    two_branches: bool
-    mdl_correction: bool
-    collapse: bool
-    pruning_confidence: float | None
-    subtree_raising: bool
-
-
-def check_c45_options(learner: C45Parameters) -> None:
-    """Reject options that require another option.
-
-    Raises
-    ------
-    ValueError
-        If a rule based on bits is used with a criterion that is not in bits, or an option for pruning is set without
-        pruning.
-    """
-    if learner.average_gain and learner.criterion != "gain_ratio":
-        raise ValueError(
-            f"average_gain restricts the splits compared by gain ratio, but criterion={learner.criterion!r}; set "
-            "criterion='gain_ratio', or average_gain=False."
-        )
-    if learner.mdl_correction and learner.criterion not in IN_BITS:
-        raise ValueError(
-            f"mdl_correction is measured in bits, but criterion={learner.criterion!r} is not; set "
-            "criterion='gain_ratio' or 'entropy', or mdl_correction=False."
-        )
-    if learner.subtree_raising and learner.pruning_confidence is None:
-        raise ValueError(
-            "subtree_raising is a part of pruning, but pruning_confidence is None, which disables pruning; "
-            "set pruning_confidence=0.25, or subtree_raising=False."
-        )
-
-
-def list_c45_rules(learner: C45Parameters, categories: Sequence[np.ndarray | None], n: int, c: int) -> C45Rules:
-    """Return the growth rules for n rows of c classes, given the values of the nominal columns."""
-    n_values = count_categories(categories)  # (d,)
-    return C45Rules(
-        average_gain=learner.average_gain,
-        cut_minimum=learner.cut_minimum,
-        two_branches=learner.two_branches,
-        description_length=learner.mdl_correction,
-        n_classes=c,
-        is_averaged=mark_averaged_features(n_values, n),
-    )
-
-
-def prune_by_training_errors(
-    learner: C45Parameters, tree: Tree, X: np.ndarray, codes: np.ndarray, weight: np.ndarray
-) -> Tree:
-    """Return a grown tree pruned according to the options, given its rows X (n, d), classes (n,) and weights (n,)."""
-    if learner.collapse:
-        tree = collapse_useless_splits(tree)
-    confidence = learner.pruning_confidence
-    if confidence is None:
-        return tree
-    if learner.subtree_raising:
-        rows = TrainingClasses(X, codes, weight, tree.value.shape[1], IMPURITY[learner.criterion])
-        return prune_with_raising(tree, rows, confidence)
-    tree.collapse(list_collapsed_nodes(prune_pessimistically(tree, confidence)))
-    return tree
 
 
 class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
@@ -225,7 +145,13 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         **TreeLearner._parameter_constraints,
         "criterion": [StrOptions(set(CLASSIFICATION))],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        **C45_CONSTRAINTS,
+        "average_gain": ["boolean"],
+        "cut_minimum": ["boolean"],
+        "two_branches": ["boolean"],
+        "mdl_correction": ["boolean"],
+        "collapse": ["boolean"],
+        "pruning_confidence": [Interval(Real, 0, 0.5, closed="right"), None],
+        "subtree_raising": ["boolean"],
         "class_order": ["array-like", None],
     }
 
@@ -287,16 +213,53 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
 
     def _grow_unpruned(self, X: Any, y: Any, sample_weight: Any) -> Tree:
         X, codes, weight = self._check_fit(X, y, sample_weight)
-        check_c45_options(self)
+        self._check_c45_options()
         target = ClassTarget(codes, weight, self.classes_.size, self.criterion)
         tree = self._grow(X, target, CLASSIFICATION[self.criterion])
-        return prune_by_training_errors(self, tree, X, codes, weight)
+        return self._prune_by_training_errors(tree, X, codes, weight)
+
+    def _check_c45_options(self) -> None:
+        """Reject options that require another option."""
+        if self.average_gain and self.criterion != "gain_ratio":
+            raise ValueError(
+                f"average_gain restricts the splits compared by gain ratio, but criterion={self.criterion!r}; set "
+                "criterion='gain_ratio', or average_gain=False."
+            )
+        if self.mdl_correction and self.criterion not in IN_BITS:
+            raise ValueError(
+                f"mdl_correction is measured in bits, but criterion={self.criterion!r} is not; set "
+                "criterion='gain_ratio' or 'entropy', or mdl_correction=False."
+            )
+        if self.subtree_raising and self.pruning_confidence is None:
+            raise ValueError(
+                "subtree_raising is a part of pruning, but pruning_confidence is None, which disables pruning; "
+                "set pruning_confidence=0.25, or subtree_raising=False."
+            )
+
+    def _list_rules(self, n: int) -> C45Rules:
+        return C45Rules(
+            average_gain=self.average_gain,
+            cut_minimum=self.cut_minimum,
+            two_branches=self.two_branches,
+            description_length=self.mdl_correction,
+            n_classes=self.classes_.size,
+            is_averaged=mark_averaged_features(count_categories(self.categories_), n),
+        )
 
     def _prunes_in_fit(self) -> bool:
         return self.collapse or self.pruning_confidence is not None
 
-    def _list_rules(self, n: int) -> C45Rules:
-        return list_c45_rules(self, self.categories_, n, self.classes_.size)
+    def _prune_by_training_errors(self, tree: Tree, X: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> Tree:
+        """Return a grown tree pruned according to the options, given its rows X (n, d), classes and weights (n,)."""
+        if self.collapse:
+            tree = collapse_useless_splits(tree)
+        if self.pruning_confidence is None:
+            return tree
+        if self.subtree_raising:
+            rows = TrainingClasses(X, codes, weight, self.classes_.size, IMPURITY[self.criterion])
+            return prune_with_raising(tree, rows, self.pruning_confidence)
+        tree.collapse(list_collapsed_nodes(prune_pessimistically(tree, self.pruning_confidence)))
+        return tree
 
     def _class_scores(self, X: np.ndarray) -> np.ndarray:
         return self.fitted_tree_.value[self.fitted_tree_.apply(X)]

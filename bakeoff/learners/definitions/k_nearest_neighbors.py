@@ -83,6 +83,21 @@ def gaussian(distance: np.ndarray, h: float = 1) -> np.ndarray:
     return np.exp(-(distance**2) / (2 * h**2)) / math.sqrt(2 * math.pi)
 
 
+def find_neighbours(
+    X: np.ndarray,
+    q: np.ndarray,
+    k: int,
+    distances: Callable[[np.ndarray, np.ndarray], np.ndarray] = minkowski,
+    *,
+    all_ties: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of X (n, d) nearest to a query q (d,), as `nearest` does, and their distances."""
+    distance = distances(X, q)
+    (magnitude,) = distances(np.zeros((1, len(q))), q)
+    rows = nearest(distance, k, all_ties=all_ties, magnitude=magnitude)
+    return rows, distance[rows]
+
+
 def predict_row(
     X: np.ndarray,
     y: np.ndarray,
@@ -100,10 +115,8 @@ def predict_row(
     >>> [str(predict_row(X, y, np.array([1, 2]), k)) for k in (1, 3, 5)]
     ['R', 'B', 'B']
     """
-    distance = distances(X, q)
-    origin = np.zeros((1, len(q)))
-    neighbours = nearest(distance, k, all_ties=all_ties, magnitude=distances(origin, q)[0])
-    return combine(y[neighbours], weights(distance[neighbours]))
+    rows, distance = find_neighbours(X, q, k, distances, all_ties=all_ties)
+    return combine(y[rows], weights(distance))
 
 
 FORMULAS = {
@@ -177,10 +190,10 @@ def work_nearest(learner: Any, problem: Problem) -> Iterator[Step]:
     V = given.get("V")
     if metric == "mahalanobis":
         V = np.atleast_2d(np.cov(problem.X.T) if V is None else V)  # (d, d)
-        inverse_lines = [("V⁻¹", *line) for line in np.linalg.inv(V)]
+        lines = [(name, *line) for name, matrix in (("V", V), ("V⁻¹", np.linalg.inv(V))) for line in matrix]
         yield Step(
             "Invert the covariance V, which is that of the training rows unless it is given.",
-            table=(("", *problem.features), *(("V", *line) for line in V), *inverse_lines),
+            table=(("", *problem.features), *lines),
         )
     for number, q in enumerate(problem.queries, start=1):
         for step in work_query(learner, problem, q, (metric, learner.p, V)):
@@ -190,11 +203,9 @@ def work_nearest(learner: Any, problem: Problem) -> Iterator[Step]:
 def work_query(learner: Any, problem: Problem, q: np.ndarray, metric: tuple[str, float, Any]) -> Iterator[Step]:
     """Yield the distances from a query (d,) by `measure`, the nearest rows, their votes, and the prediction."""
     yield work_distance(problem.X, q, *metric, problem.number_rows(range(len(problem.X))))
-    distance = measure(problem.X, q, *metric)  # (n,)
-    (magnitude,) = measure(np.zeros((1, len(q))), q, *metric)
     k, all_ties = learner.n_neighbors, learner.ties_ == "all"
-    chosen = nearest(distance, k, all_ties=all_ties, magnitude=magnitude)
-    rows, distance, y = problem.number_rows(chosen), distance[chosen], problem.y[chosen]
+    chosen, distance = find_neighbours(problem.X, q, k, lambda X, q: measure(X, q, *metric), all_ties=all_ties)
+    rows, y = problem.number_rows(chosen), problem.y[chosen]
     rule = "and all that are as near as the last of them" if all_ties else "of equally near ones the first in the table"
     yield Step(
         f"Take the {k} nearest rows, {rule}.",

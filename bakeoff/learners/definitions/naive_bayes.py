@@ -11,25 +11,20 @@ smoothing), so that a value that is missing in a small sample does not get proba
 A numeric feature has a normal distribution within each class, with the mean and the variance of the class's rows. A
 small fraction of the variance of all rows is added to that variance, so that it is not 0 if the feature is constant in
 the class. A feature that is constant in all rows is left out. Probabilities therefore do not depend on units.
-Alternatively, it has a kernel density, the mean of normal densities of width h around each of the n cells of the class,
-which makes no assumption about its shape:
 
-    p(x | class) = 1/n Σ_i N(x; x_i, h²),      h = (max_i x_i - min_i x_i) / √n
-
-where h is at least a sixth of the mean gap between neighbouring values of the column.
 A value that does not occur in training is ignored. For a row that is impossible in every class, the prior probabilities
 are returned.
 
 Cost: O(n d) to learn, O(d c) for each query.
 
 References: T. M. Mitchell, "Machine Learning", 1997, chapter 6; R. O. Duda and P. E. Hart, "Pattern Classification and
-Scene Analysis", 1973; G. H. John, P. Langley, "Estimating continuous distributions in Bayesian classifiers", 1995.
+Scene Analysis", 1973.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -48,11 +43,9 @@ def class_probabilities(
     *,
     smooth_prior: bool = True,
     numeric: Collection[int] = (),
-    density: Callable[[np.ndarray, np.ndarray, float], float] | None = None,
+    ddof: int = 0,
 ) -> np.ndarray:
     """Return P(class | x) of a query x (d,) for each class in sorted order, from rows X (n, d) and labels y (n,).
-
-    Numeric features have a normal density unless another density is given.
 
     The lecture's mortgage of a client with a job, a high deposit and children, to be approved or rejected:
 
@@ -68,7 +61,7 @@ def class_probabilities(
     for k, label in enumerate(classes):
         for j, cell in enumerate(x):
             if j in numeric:
-                joint[k] *= (density or normal_density)(X[:, j], y == label, cell)
+                joint[k] *= normal_density(X[:, j], y == label, cell, ddof)
             else:
                 joint[k] *= value_probability(X[y == label, j], np.unique(X[:, j]), cell, alpha)
     return divide_by_sum(joint, prior)
@@ -97,19 +90,15 @@ def count_values(cells: np.ndarray, domain: Any) -> np.ndarray:
     return np.array([np.count_nonzero(cells == value) for value in domain])
 
 
-def normal_density(
-    column: np.ndarray, in_class: np.ndarray, value: float, ddof: int = 0, smoothing: float = 0.0
-) -> float:
+def normal_density(column: np.ndarray, in_class: np.ndarray, value: float, ddof: int) -> float:
     """Return the normal density of a value, given a numeric column (n,) and the mask (n,) of the class's rows.
 
     It is 1 in every class if the column is constant.
     """
-    if not np.ptp(column):
-        return 1.0
-    return normal(value, *estimate_normal(column, in_class, ddof, smoothing))
+    return normal(value, *estimate_normal(column, in_class, ddof)) if np.ptp(column) else 1.0
 
 
-def estimate_normal(column: np.ndarray, in_class: np.ndarray, ddof: int, smoothing: float) -> tuple[float, float]:
+def estimate_normal(column: np.ndarray, in_class: np.ndarray, ddof: int, smoothing: float = 0.0) -> tuple[float, float]:
     """Return the mean and the smoothed variance of a numeric column (n,) in the class's rows, given by a mask (n,).
 
     The divisor of the variance is the number of rows of the class minus ``ddof``; if none are left, the variance is
@@ -132,25 +121,16 @@ def work_naive_bayes(learner: Any, problem: Problem) -> Iterator[Step]:
     """Yield the tables of `class_probabilities`, and the products for each query, with a learner's parameters."""
     X, target, classes = problem.X, problem.target, learner.classes_
     masks = [problem.y == label for label in classes]
-    counts = count_values(problem.y, classes)
     alpha = Fraction(str(learner.alpha))  # so that fractions remain fractions
     prior_alpha = alpha * learner.smooth_prior
+    counts = count_values(problem.y, classes)
     yield work_smoothing(counts, prior_alpha, target, classes, [f"P({target})"])
     for j in problem.nominal:
         name, domain = problem.features[j], learner.categories_[j]
         counted = [count_values(X[mask, j], domain) for mask in masks]
         yield work_smoothing(counted, alpha, name, domain, [f"P({name} | {label})" for label in classes])
     numeric = learner.numeric_features_
-    names = [f"{problem.features[j]} | {label}" for j in numeric for label in classes]
-    normals = np.transpose(
-        [estimate_normal(X[:, j], mask, learner.ddof, learner.var_smoothing) for j in numeric for mask in masks]
-    )
-    constant = set(range(X.shape[1])).difference(problem.nominal, numeric)
-    if constant:
-        left_out = ", ".join(problem.features[j] for j in sorted(constant))
-        yield Step(f"Leave out constant columns, which do not distinguish the classes: {left_out}.")
-    if numeric.size:
-        yield work_normals(names, normals, learner)
+    names, normals = yield from work_normals(learner, problem, masks)
     for number, q in enumerate(problem.queries, start=1):
         factors: list[Any] = [smoothed_fractions(counts, prior_alpha)]  # of each class
         for j in problem.nominal:
@@ -162,13 +142,27 @@ def work_naive_bayes(learner: Any, problem: Problem) -> Iterator[Step]:
         yield replace(work_products(classes, factors, target), place=f"query {number}")
 
 
-def work_normals(names: Sequence[str], normals: np.ndarray, learner: Any) -> Step:
-    """Return the step of means and variances (2, k)."""
-    return Step(
-        "Compute the mean μ and the variance v of each numeric column in each class; V is its variance in all rows.",
-        f"μ = Σ x / n, v = Σ (x-μ)² / {'(n-1)' if learner.ddof else 'n'} + {learner.var_smoothing}·V",
-        table=(("column", "μ", "v"), *zip(names, *normals, strict=True)),
+def work_normals(
+    learner: Any, problem: Problem, masks: Sequence[np.ndarray]
+) -> Generator[Step, None, tuple[list[str], np.ndarray]]:
+    """Yield the means and variances of the numeric columns in each class; return their names and both (2, k)."""
+    numeric = learner.numeric_features_
+    constant = sorted(set(range(problem.X.shape[1])).difference(problem.nominal, numeric))
+    if constant:
+        left_out = ", ".join(problem.features[j] for j in constant)
+        yield Step(f"Leave out constant columns, which do not distinguish the classes: {left_out}.")
+    names = [f"{problem.features[j]} | {label}" for j in numeric for label in learner.classes_]
+    normals = np.transpose(
+        [estimate_normal(problem.X[:, j], mask, learner.ddof, learner.var_smoothing) for j in numeric for mask in masks]
     )
+    if names:
+        yield Step(
+            "Compute the mean μ and the variance v of each numeric column in each class; V is its variance in all "
+            "rows.",
+            f"μ = Σ x / n, v = Σ (x-μ)² / {'(n-1)' if learner.ddof else 'n'} + {learner.var_smoothing}·V",
+            table=(("column", "μ", "v"), *zip(names, *normals, strict=True)),
+        )
+    return names, normals
 
 
 def work_smoothing(

@@ -1,4 +1,4 @@
-"""Criteria: the impurity of a node, and the decrease of impurity by a split.
+"""Splits: the tests that a node of a decision tree can apply, their quality, and the choice of the best one.
 
 If p_m is the fraction of the node's rows that are in class m, the impurity Q of a node is its
 
@@ -13,35 +13,27 @@ The best split of n rows into parts of n_1, n_2, … rows minimises n_1 Q_1 + n_
     gain ratio = information gain / -Σ_v n_v/n log2 n_v/n
 
 The gain ratio penalises a split with many parts: without the penalty, a feature that identifies each row would have
-the largest gain. Fractions of rows are exact, so that equally good splits have equal gains and rounding does not
-decide between them.
-
-Cost: O(n log n) for n targets.
-
-References: J. R. Quinlan, "Induction of decision trees", Machine Learning 1, 1986 (information gain), and "C4.5", 1993
-(gain ratio); L. Breiman and others, "Classification and Regression Trees", 1984 (Gini index, squared error).
-
-Splits: the tests that a node of a decision tree can apply, and the choice of the best one.
+the largest gain.
 
 A numeric feature x_j is cut at a threshold s, halfway between two neighbouring values (CART):
 
     R_1(j, s) = {x | x_j < s}        R_2(j, s) = {x | x_j >= s}
 
 A nominal feature is split into as many parts as it has values (a multiway split, as in ID3 and C4.5). It is then
-constant in each part and cannot be split again there. The best split has the largest gain, or gain ratio. C4.5 cuts
-each numeric feature at the threshold with the largest gain, and then chooses the feature with the largest gain ratio.
-Ties are resolved in favour of the first feature, and then of the lowest threshold. Logarithms and sums of squares are
-rounded, so gains and gain ratios that differ by at most `TIE_TOLERANCE` of the larger one, and `ROUND_OFF` of the
-impurity, tie.
+constant in each part and cannot be split again there. C4.5 cuts each numeric feature at the threshold with the largest
+gain, and then chooses the feature with the largest gain ratio. Only cuts between rows of different targets can be
+optimal, and the lectures consider only these; here all cuts are tried.
 
-Only cuts between rows of different targets can be optimal, and the lectures consider only these; here all cuts are
-tried.
+Ties are resolved in favour of the first feature, and then of the lowest threshold. Fractions of rows are exact, so that
+equally good splits have equal gains. Logarithms and sums of squares are rounded, so gains and gain ratios that differ
+by at most `TIE_TOLERANCE` of the larger one, and `ROUND_OFF` of the impurity, tie.
 
 Cost: O(n d) possible splits of n rows with d features, each evaluated in O(n log n).
 
-References: L. Breiman and others, "Classification and Regression Trees", 1984; J. R. Quinlan, "Induction of decision
-trees", Machine Learning 1, 1986, and "C4.5", 1993; U. M. Fayyad and K. B. Irani, "On the handling of continuous-valued
-attributes in decision tree generation", Machine Learning 8, 1992 (which cuts can be the best).
+References: L. Breiman and others, "Classification and Regression Trees", 1984 (Gini index, squared error); J. R.
+Quinlan, "Induction of decision trees", Machine Learning 1, 1986 (information gain), and "C4.5", 1993 (gain ratio); U.
+M. Fayyad and K. B. Irani, "On the handling of continuous-valued attributes in decision tree generation", Machine
+Learning 8, 1992 (which cuts can be the best).
 """
 
 from __future__ import annotations

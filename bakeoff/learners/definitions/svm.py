@@ -1,4 +1,6 @@
-"""Kernels: inner products K(x, z) = Φ(x)·Φ(z) in a space of features Φ that need not be computed.
+"""Support vector machine: the hyperplane that is farthest from the rows of both classes, with a hard or a soft margin.
+
+*Kernels* are inner products K(x, z) = Φ(x)·Φ(z) in a space of features Φ that need not be computed:
 
     linear        x·z
     polynomial    (x·z + 1)^p
@@ -7,11 +9,7 @@
 A support vector machine uses the rows only in inner products. If these are replaced by a kernel, it finds a
 hyperplane in the space of Φ, which is a curved boundary in the space of x.
 
-Cost: O(n m d) for the kernel values between n and m rows.
-
-Reference: B. E. Boser, I. M. Guyon, V. N. Vapnik, "A training algorithm for optimal margin classifiers", COLT 1992.
-
-Support vector machine with a hard margin: the hyperplane that is farthest from the nearest rows of both classes.
+*Hard margin*: no row may lie closer to the hyperplane than the nearest rows.
 
     minimise ½‖ω‖²   subject to   y_i (ω·x_i + b) >= 1 for all i
 
@@ -22,19 +20,13 @@ The geometric margin, the distance of the nearest rows, is then 1/‖ω‖. The 
 (the Karush-Kuhn-Tucker conditions): only the support vectors, which lie on the margin, have α_i > 0. Given the set of
 support vectors, the equations y_i (ω·x_i + b) = 1 for each of them and Σ α_i y_i = 0 form a linear system for α and
 b. All sets of rows are tried, the smallest first, until the solution of the system satisfies all conditions. If no
-set does, no hyperplane separates the classes.
+set does, no hyperplane separates the classes. Cost: O(2^n n³) at worst, so better algorithms are needed in practice.
 
-Cost: O(2^n n³) at worst, so better algorithms are needed in practice.
-
-Reference: V. N. Vapnik, "The Nature of Statistical Learning Theory", 1995.
-
-Support vector machine with a soft margin, by sequential minimal optimisation: two multipliers at a time.
-
-With a soft margin, rows may violate the margin at a cost C, which bounds the multipliers of the dual problem:
+*Soft margin*: rows may violate the margin at a cost C, which bounds the multipliers of the dual problem:
 
     maximise  Σ_i α_i - ½ Σ_i Σ_j α_i α_j y_i y_j K(x_i, x_j)   subject to   0 <= α_i <= C,   Σ_i α_i y_i = 0
 
-Because of the last condition, a single multiplier cannot change, but a pair can. Let
+Because of the last condition, a single multiplier cannot change, but a pair can (sequential minimal optimisation). Let
 
     b_i = y_i - Σ_j α_j y_j K(x_i, x_j)
 
@@ -48,11 +40,12 @@ b_i > b_j:
 
 Decisions are made by f(x) = Σ_i α_i y_i K(x_i, x) + b, with b averaged over the support vectors with 0 < α_i < C.
 
-Cost: O(n) for a step; the number of steps grows with n and with C.
+Cost: O(n²) for the kernel values, O(n) for a step; the number of steps grows with n and with C.
 
-References: J. C. Platt, "Fast training of support vector machines using sequential minimal optimization", in Advances
-in Kernel Methods, 1999; for the choice of the pair, S. S. Keerthi and others, "Improvements to Platt's SMO algorithm
-for SVM classifier design", Neural Computation 13, 2001.
+References: B. E. Boser, I. M. Guyon, V. N. Vapnik, "A training algorithm for optimal margin classifiers", COLT 1992;
+V. N. Vapnik, "The Nature of Statistical Learning Theory", 1995; J. C. Platt, "Fast training of support vector machines
+using sequential minimal optimization", in Advances in Kernel Methods, 1999; for the choice of the pair, S. S. Keerthi
+and others, "Improvements to Platt's SMO algorithm for SVM classifier design", Neural Computation 13, 2001.
 """
 
 from __future__ import annotations

@@ -1,37 +1,30 @@
-"""The interface of metrics, Minkowski distances, possibly in transformed coordinates, and distances by a function.
+"""Metrics: coordinates of rows, and the distances between them.
 
 A metric converts rows to coordinates, stored column by column in an array of shape (columns, rows), and measures the
-distances between them in a unit in which the squares of differences neither overflow nor underflow.
+distances between them in a unit in which the squares of differences neither overflow nor underflow. `fit_metric` fits
+the metric that the parameters of k-NN select to the training rows: units, ranges, covariances.
 
 For rows x and z with column weights w (1 by default) the p-norm distance is
 
     d(x, z) = (Σ_j w_j |x_j - z_j|^p)^(1/p),        at p = ∞ the largest w_j |x_j - z_j|,
 
-where p = 1 is the Manhattan and p = 2 the Euclidean distance. In a nominal column the difference is 0 or 1.
-Mahalanobis √((x-z)ᵀ V⁻¹ (x-z)) is Euclidean after multiplication by L⁻¹, V = LLᵀ. Gower is the mean over columns of
-|x_j - z_j| / range_j and of nominal differences. Hamming is the fraction of columns that differ.
+where p = 1 is the Manhattan and p = 2 the Euclidean distance. In a nominal column the difference is 0 or 1. Gower is
+the mean over columns of |x_j - z_j| / range_j and of nominal differences. Hamming is the fraction of columns that
+differ. Mahalanobis √((x-z)ᵀ V⁻¹ (x-z)) is a Euclidean distance in other coordinates: with the Cholesky factorisation
+V = LLᵀ of the covariance, Δᵀ V⁻¹ Δ = ‖L⁻¹ Δ‖², so rows are centred, scaled and multiplied by L⁻¹.
 
 A column with a missing cell is excluded, and the sum is scaled up to all columns by Σ w / Σ_present w. The distance
 between two rows without a common column is infinite.
 
 Terms are added column by column, always in the same order, so that all searches compute bit-identical distances.
 
-Cost: O(e) per pair of rows with e coordinates.
+Cost: O(nd) to fit, for Mahalanobis O(nd² + d³); O(e) per pair of rows with e coordinates.
 
-Reference: J. C. Gower, "A general coefficient of similarity and some of its properties", Biometrics 27, 1971.
-
-Fit the metric selected by the parameters of k-NN to the training rows: units, ranges, covariances.
-
-There is one function for each family of metrics.
-
-*Mahalanobis* √((x-z)ᵀ V⁻¹ (x-z)) is a Euclidean distance in other coordinates. With the Cholesky factorisation V = LLᵀ
-of the covariance, Δᵀ V⁻¹ Δ = ‖L⁻¹ Δ‖²: rows are centred, scaled and multiplied by L⁻¹, and compared by their Euclidean
-distance.
-
-Cost: O(nd), for Mahalanobis O(nd² + d³).
-
-Reference: P. C. Mahalanobis, "On the generalised distance in statistics", Proceedings of the National Institute of
-Sciences of India 2, 1936.
+References
+----------
+J. C. Gower, "A general coefficient of similarity and some of its properties", Biometrics 27, 1971.
+P. C. Mahalanobis, "On the generalised distance in statistics", Proceedings of the National Institute of Sciences of
+India 2, 1936.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Base class of the classifier and the regressor: the parameters, the stored rows, and the search for neighbours.
-
-k nearest neighbours: the majority class, or the mean target, of the k training rows nearest to the query.
+"""k nearest neighbours: the majority class, or the mean target, of the k training rows nearest to the query.
 
     N(q) = the k rows with the smallest d(q, x_i);    ŷ(q) = argmax_c Σ_{i ∈ N(q)} v_i [y_i = c],  or  Σ v_i y_i / Σ v_i
 
@@ -9,34 +7,22 @@ with votes v (`bakeoff.learners.knn.ranking`) and distance d (`bakeoff.learners.
 
 `bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm. This implementation finds the same neighbours
 faster: it searches for many queries at once, and computes exact distances only for candidates, which a float32 matrix
-product (`bakeoff.learners.knn.searchers`) or a kd-tree (`bakeoff.learners.knn.searchers`) selects.
-
-Cost of m queries: O(mnd) by brute force, about O(md log n) by a kd-tree in few dimensions.
-
-Reference: T. Cover and P. Hart, "Nearest neighbor pattern classification", IEEE Transactions on Information Theory 13,
-1967.
-
-k nearest neighbours for regression: the mean target of the nearest training rows, or a plane through them.
-
-    ŷ(q) = Σ_{i ∈ N(q)} v_i y_i / Σ_{i ∈ N(q)} v_i,      N(q) = the k rows with the smallest d(q, x_i)
-
-The votes v are those of `bakeoff.learners.knn.ranking`.
-`bakeoff.learners.definitions.k_nearest_neighbors` states the algorithm; the neighbours are found as in
-`bakeoff.learners.knn.neighbors`.
+product or a kd-tree selects (`bakeoff.learners.knn.searchers`).
 
 Locally weighted linear regression fits a least-squares plane to the neighbours of each query:
 
-    minimise over a, b:  Σ_i v_i (y_i - a - b·(x_i - q))²,        the prediction at q is a,
+    minimise over a, b:  Σ_i v_i (y_i - a - b·(x_i - q))²,        the prediction at q is a
 
-with the votes v. Relative to the weighted means, the plane is ȳ + b·(x - x̄), evaluated at q. Among all solutions b,
-the one of minimum norm is used, with columns scaled by their spread among the neighbours, so that a plane also exists
-for few or collinear neighbours. With a single neighbour, the prediction is its target.
+Relative to the weighted means, the plane is ȳ + b·(x - x̄), evaluated at q. Among all solutions b, the one of minimum
+norm is used, with columns scaled by their spread among the neighbours, so that a plane also exists for few or collinear
+neighbours. With a single neighbour, the prediction is its target.
 
-Cost of m queries: O(mnd) by brute force, about O(md log n) by a kd-tree in few dimensions; the planes take
+Cost of m queries: O(mnd) by brute force, about O(md log n) by a kd-tree in few dimensions; planes take
 O(m k d min(k, d)).
 
 References
 ----------
+T. Cover and P. Hart, "Nearest neighbor pattern classification", IEEE Transactions on Information Theory 13, 1967.
 T. M. Cover, "Estimation by the nearest neighbor rule", IEEE Transactions on Information Theory 14, 1968.
 W. S. Cleveland and S. J. Devlin, "Locally weighted regression", JASA 83, 1988.
 """
@@ -52,8 +38,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from bakeoff.learners.base.estimator import ProbabilisticClassifier, Regressor
+from bakeoff.learners.base.estimator import Learner, ProbabilisticClassifier, Regressor
 from bakeoff.learners.base.input_checks import check_path_values, with_input_tags
 from bakeoff.learners.base.scaling import RELATIVE_CELL_ROUNDING
 from bakeoff.learners.knn.metrics import (
@@ -72,18 +59,18 @@ from bakeoff.learners.knn.ranking import (
     choose_ties,
     compute_vote_shares,
     count_rows_needed,
+    describe_too_few_rows,
     select_sample_weights,
 )
 from bakeoff.learners.knn.searchers import (
     MIN_BRUTE_FORCE_COLUMNS,
     BruteForce,
     CachedSearch,
-    NeighborSearcher,
     choose_algorithm,
 )
 
 
-class KNeighborsBase(NeighborSearcher):
+class KNeighborsBase(Learner):
     """Abstract: stores training rows and finds those nearest to a query.
 
     The parameters are those of `KNeighborsClassifier`. A subclass calls `_store_rows` in ``fit`` and predicts from
@@ -278,8 +265,103 @@ class KNeighborsBase(NeighborSearcher):
         takes_missing = leaves_columns_out and self.algorithm in ("auto", "brute")
         return self.missing == "ignore" and takes_missing
 
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """Find the nearest training rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), optional
+            By default the training rows, in which case a row is not its own neighbour.
+        n_neighbors : int, optional
+            By default the parameter of the learner. Here it counts rows, not their weight.
+        return_distance : bool
+
+        Returns
+        -------
+        distance : ndarray of shape (m, n_neighbors)
+            Nondecreasing along each row; only if ``return_distance``.
+        index : ndarray of shape (m, n_neighbors), int
+            Positions in the table given to ``fit``.
+
+        Raises
+        ------
+        ValueError
+            If ``n_neighbors`` is below 1 or exceeds the number of training rows (without X: of other training rows).
+        """
+        check_is_fitted(self)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        most = self.n_samples_fit_ - (X is None)
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"n_neighbors={k!r} must be an integer from 1 to {most}.")
+        if k > most:
+            raise ValueError(describe_too_few_rows(int(k), self.n_samples_fit_, most))
+        if X is None:
+            rows, distance = self._find_own_neighbors(int(k))
+        else:
+            Q = self._compute_coordinates(self._check_query(X))
+            rows, distance = self._find_neighbors(Q, int(k))
+        index = self._row_positions[rows]
+        return (distance, index) if return_distance else index
+
+    def _compute_coordinates(self, X: np.ndarray) -> np.ndarray:
+        """Return the coordinates (e, m) of checked rows X (m, d)."""
+        self._check_cells(X)
+        return self._fitted_metric.compute_coordinates(copy_transposed(X))
+
+    def _search_in_blocks(
+        self, Q: np.ndarray, k: int, *, whole_ties: bool
+    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield the first query, the rows and the distances of each block of queries Q (e, m)."""
+        unit = self._fitted_metric.unit
+        step = self._search.choose_block_size(whole_ties=whole_ties)
+        for start in range(0, Q.shape[1], step):
+            block = Q[:, start : start + step]
+            rows, distance = self._search.find_nearest(block, k, whole_ties=whole_ties)
+            if unit != 1.0:
+                with np.errstate(over="ignore"):  # a distance above 1.8e308 becomes infinite
+                    distance = distance * unit
+            yield start, rows, distance
+
+    def _find_neighbors(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest stored rows of queries Q (e, m), and their distances, both of shape (m, k)."""
+        rows = [np.empty((0, k), dtype=np.intp)]
+        distances = [np.empty((0, k))]
+        for _, block_rows, block_distances in self._search_in_blocks(Q, k, whole_ties=False):
+            rows.append(block_rows)
+            distances.append(block_distances)
+        return np.concatenate(rows), np.concatenate(distances)
+
+    def _find_own_neighbors(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest other rows of each stored row, in the order of the table passed to ``fit``: (n, k)."""
+        rows, distance = self._find_neighbors(self._search.T, k + 1)
+        rows, distance = drop_self_neighbors(rows, distance)
+        as_given = np.argsort(self._row_positions)
+        return rows[as_given], distance[as_given]
+
     def __sklearn_tags__(self) -> Tags:
         return with_input_tags(super().__sklearn_tags__(), allow_nan=self._accepts_missing(), categorical=True)
+
+
+def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Drop each stored row from its own neighbours.
+
+    Parameters
+    ----------
+    rows, distance : ndarrays of shape (n, k + 1)
+        The neighbours of the stored rows, in the order of these rows. If more than k rows are equal to a row, it may
+        not be among its own neighbours; in that case its last neighbour is dropped.
+
+    Returns
+    -------
+    rows, distance : ndarrays of shape (n, k)
+    """
+    n = rows.shape[0]
+    others = rows != np.arange(n)[:, None]  # (n, k + 1)
+    lacks_itself = others.all(axis=1)
+    others[lacks_itself, -1] = False
+    rows = rows[others].reshape(n, -1)
+    distance = distance[others].reshape(n, -1)
+    return rows, distance
 
 
 class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):

@@ -157,15 +157,8 @@ def select_candidates(scores: np.ndarray, k: int, slack: np.ndarray) -> tuple[np
     return np.divmod(candidates, n)
 
 
-CELLS_PER_PAIR = 16
-"""Removing a tie from this number of cells takes about as long as ranking it."""
-
-COLUMNS_PER_TIE = 64
-"""The first k ties are searched for in this number of columns times k before all columns are searched."""
-
-
 def select_nearest(distances: np.ndarray, k: int, slack: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Find, in each row of distances (m, n), the columns of the k smallest values and few others.
+    """Find, in each row of distances (m, n), the columns of the k smallest values and of those that tie with the k-th.
 
     Returns
     -------
@@ -177,23 +170,8 @@ def select_nearest(distances: np.ndarray, k: int, slack: np.ndarray | None) -> t
     bound = np.partition(minima, k - 1, axis=1)[:, k - 1 : k]  # (m, 1), at least the k-th smallest distance
     if slack is not None:
         bound = bound_ties(bound, slack[:, None]).astype(distances.dtype, copy=False)
-    near = distances <= bound
-    many = max(4 * k * near.shape[0], near.size // CELLS_PER_PAIR)
-    if slack is None and np.count_nonzero(near) > many:
-        # There may be thousands of ties, of which the first k suffice.
-        near &= ~_find_later_ties(distances == bound, k)
-    return np.divmod(np.flatnonzero(near), near.shape[1])
-
-
-def _find_later_ties(tied: np.ndarray, k: int) -> np.ndarray:
-    """Return the ties of each row of a mask (m, n) after the first k: shape (m, n)."""
-    stop = COLUMNS_PER_TIE * k
-    if np.count_nonzero(tied[:, :stop], axis=1).min() < k:
-        stop = tied.shape[1]
-    first_columns = tied[:, :stop]  # they contain the first k ties of every row, if it has as many
-    place_among_ties = np.cumsum(first_columns, axis=1, dtype=np.int32)  # from 1
-    first_columns[place_among_ties <= k] = False
-    return tied
+    near = np.flatnonzero(distances <= bound)
+    return np.divmod(near, distances.shape[1])
 
 
 def _compute_bucket_minima(scores: np.ndarray, k: int) -> tuple[np.ndarray, int]:

@@ -1,69 +1,52 @@
-"""Brute force: every distance is computed, or shown to be irrelevant.
+"""The searches for the nearest rows; all find the same ones, so the fastest one that supports the rows is used.
 
-Euclidean distances between many complete rows go through a float32 prefilter first, and exact distances are
-computed only for its candidates. For all other metrics every distance is computed, in tiles that fit into cache.
+*Brute force*: every distance is computed, or shown to be irrelevant. Euclidean distances between many complete rows go
+through a float32 prefilter first, and exact distances are computed only for its candidates. For all other metrics every
+distance is computed, in tiles that fit into cache. Cost: O(mne) time, O(block) memory.
 
-Cost: O(mne) time, O(block) memory.
-
-The prefilter filters in single precision and refines in double. In ‖q - x‖² = ‖q‖² - 2 q·x + ‖x‖² the first term is the
-same for all rows x, so the scores ‖x‖² - 2 q·x order the rows as their distances do. The scores of all rows are one
+*The prefilter* filters in single precision and refines in double. In ‖q - x‖² = ‖q‖² - 2 q·x + ‖x‖² the first term is
+the same for all rows x, so the scores ‖x‖² - 2 q·x order the rows as their distances do. The scores of all rows are one
 matrix product, which in float32 is many times faster than exact differences. The error of a score is at most a known
 bound E, so a row whose score exceeds the k-th smallest by more than 2E is not a neighbour. The few other rows are
-candidates, and the caller ranks them by exact distances.
+candidates, and the caller ranks them by exact distances. Cost: O(mne) time, in float32; O(ne) memory.
 
-Cost: O(mne) time, in float32; O(ne) memory.
-
-Reference: C. Böhm, S. Berchtold and D. A. Keim, "Searching in high-dimensional spaces", ACM Computing Surveys 33, 2001
-(filter and refinement).
-
-A cached search serves many numbers of neighbours. Neighbours are ranked, so the k nearest are the first k of the K
-nearest, and a later request for the same queries with another k is answered from the table for the largest k.
-
-Cost: one search for the first request; O(m(e + k)) for each subsequent one, to compare the queries.
-
-A kd-tree: rows are halved recursively at the median of a column, and boxes too far away are skipped.
-
-The tree is SciPy's cKDTree. A search visits few rows for each query, one after another, which is fast in C++ and would
-be slow in NumPy. It sums the terms of a distance in a different order, so its rows are only candidates, which are
-ranked by the distances of the metric. The rows that it does not return are at least as far away as the last one it
-returns: if the k-th distance is not clearly smaller, more candidates are requested.
-
-Cost: O(en log n) to build; a query O(e log n) on average in few dimensions, O(en) in many.
-
-Reference: J. L. Bentley, "Multidimensional binary search trees used for associative searching", CACM 18, 1975.
-
-The search of a fitted k-NN learner for the rows nearest to queries.
-
-All searches find the same neighbours, so the fastest one that supports the rows is used.
+*A kd-tree*: rows are halved recursively at the median of a column, and boxes too far away are skipped. The tree is
+SciPy's cKDTree. A search visits few rows for each query, one after another, which is fast in C++ and would be slow in
+NumPy. It sums the terms of a distance in a different order, so its rows are only candidates, which are ranked by the
+distances of the metric. The rows that it does not return are at least as far away as the last one it returns: if the
+k-th distance is not clearly smaller, more candidates are requested. Cost: O(en log n) to build; a query O(e log n) on
+average in few dimensions, O(en) in many.
 
 *Simple matching* of nominal columns counts the columns in which two rows differ. With nominal columns of equal weight,
 the distance depends only on this number, and increases with it. So it suffices to find the rows with the smallest
-numbers; codes and numbers are bytes, of which a processor compares and adds dozens at once.
+numbers; codes and numbers are bytes, of which a processor compares and adds dozens at once. Cost: O(mne) time, O(ne)
+memory, in bytes.
 
-Cost: O(mne) time, O(ne) memory, in bytes.
+*A cached search* serves many numbers of neighbours. Neighbours are ranked, so the k nearest are the first k of the K
+nearest, and a later request for the same queries with another k is answered from the table for the largest k. Cost: one
+search for the first request; O(m(e + k)) for each subsequent one, to compare the queries.
 
-Reference: R. R. Sokal and C. D. Michener, "A statistical method for evaluating systematic relationships", University of
-Kansas Science Bulletin 38, 1958 (the simple matching coefficient s/e of s columns that agree).
+References
+----------
+C. Böhm, S. Berchtold and D. A. Keim, "Searching in high-dimensional spaces", ACM Computing Surveys 33, 2001 (filter and
+refinement). J. L. Bentley, "Multidimensional binary search trees used for associative searching", CACM 18, 1975.
+R. R. Sokal and C. D. Michener, "A statistical method for evaluating systematic relationships", University of Kansas
+Science Bulletin 38, 1958 (the simple matching coefficient s/e of s columns that agree).
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial import cKDTree
-from sklearn.utils.validation import check_is_fitted
 
-from bakeoff.learners.base.estimator import Learner
 from bakeoff.learners.base.input_checks import as_small_integers
 from bakeoff.learners.knn.metrics import Metric, MinkowskiMetric, copy_transposed, has_missing
 from bakeoff.learners.knn.ranking import (
     Search,
     bound_ties,
-    describe_too_few_rows,
     rank_pairs,
     select_candidates,
     select_nearest,
@@ -567,93 +550,6 @@ class SimpleMatchingSearch(BruteForce):
         return mismatches
 
 
-class NeighborSearcher(Learner):
-    """Abstract: a learner that stores rows and finds those nearest to a query."""
-
-    n_neighbors: int
-    n_samples_fit_: int
-    _row_positions: np.ndarray  # (n,), of the stored rows in the table passed to `fit`
-    _fitted_metric: Metric
-    _search: Search
-
-    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
-        """Find the nearest training rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d), optional
-            By default the training rows, in which case a row is not its own neighbour.
-        n_neighbors : int, optional
-            By default the parameter of the learner. Here it counts rows, not their weight.
-        return_distance : bool
-
-        Returns
-        -------
-        distance : ndarray of shape (m, n_neighbors)
-            Nondecreasing along each row; only if ``return_distance``.
-        index : ndarray of shape (m, n_neighbors), int
-            Positions in the table given to ``fit``.
-
-        Raises
-        ------
-        ValueError
-            If ``n_neighbors`` is below 1 or exceeds the number of training rows (without X: of other training rows).
-        """
-        check_is_fitted(self)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        most = self.n_samples_fit_ - (X is None)
-        if not isinstance(k, Integral) or k < 1:
-            raise ValueError(f"n_neighbors={k!r} must be an integer from 1 to {most}.")
-        if k > most:
-            raise ValueError(describe_too_few_rows(int(k), self.n_samples_fit_, most))
-        if X is None:
-            rows, distance = self._find_own_neighbors(int(k))
-        else:
-            Q = self._compute_coordinates(self._check_query(X))
-            rows, distance = self._find_neighbors(Q, int(k))
-        index = self._row_positions[rows]
-        return (distance, index) if return_distance else index
-
-    @abstractmethod
-    def _check_cells(self, X: np.ndarray) -> None:
-        """Reject checked rows X (m, d) whose distances are undefined."""
-
-    def _compute_coordinates(self, X: np.ndarray) -> np.ndarray:
-        """Return the coordinates (e, m) of checked rows X (m, d)."""
-        self._check_cells(X)
-        return self._fitted_metric.compute_coordinates(copy_transposed(X))
-
-    def _search_in_blocks(
-        self, Q: np.ndarray, k: int, *, whole_ties: bool
-    ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield the first query, the rows and the distances of each block of queries Q (e, m)."""
-        unit = self._fitted_metric.unit
-        step = self._search.choose_block_size(whole_ties=whole_ties)
-        for start in range(0, Q.shape[1], step):
-            block = Q[:, start : start + step]
-            rows, distance = self._search.find_nearest(block, k, whole_ties=whole_ties)
-            if unit != 1.0:
-                with np.errstate(over="ignore"):  # a distance above 1.8e308 becomes infinite
-                    distance = distance * unit
-            yield start, rows, distance
-
-    def _find_neighbors(self, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest stored rows of queries Q (e, m), and their distances, both of shape (m, k)."""
-        rows = [np.empty((0, k), dtype=np.intp)]
-        distances = [np.empty((0, k))]
-        for _, block_rows, block_distances in self._search_in_blocks(Q, k, whole_ties=False):
-            rows.append(block_rows)
-            distances.append(block_distances)
-        return np.concatenate(rows), np.concatenate(distances)
-
-    def _find_own_neighbors(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k nearest other rows of each stored row, in the order of the table passed to ``fit``: (n, k)."""
-        rows, distance = self._find_neighbors(self._search.T, k + 1)
-        rows, distance = drop_self_neighbors(rows, distance)
-        as_given = np.argsort(self._row_positions)
-        return rows[as_given], distance[as_given]
-
-
 TREES = ("ball_tree", "kd_tree")
 """Values of ``algorithm`` for which a tree is searched."""
 
@@ -710,25 +606,3 @@ def choose_brute_force(metric: Metric, T: np.ndarray) -> BruteForce:
         if has_equal_weights and as_small_integers(T) is not None:
             return SimpleMatchingSearch(metric, T)
     return BruteForce(metric, T)
-
-
-def drop_self_neighbors(rows: np.ndarray, distance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Drop each stored row from its own neighbours.
-
-    Parameters
-    ----------
-    rows, distance : ndarrays of shape (n, k + 1)
-        The neighbours of the stored rows, in the order of these rows. If more than k rows are equal to a row, it may
-        not be among its own neighbours; in that case its last neighbour is dropped.
-
-    Returns
-    -------
-    rows, distance : ndarrays of shape (n, k)
-    """
-    n = rows.shape[0]
-    others = rows != np.arange(n)[:, None]  # (n, k + 1)
-    lacks_itself = others.all(axis=1)
-    others[lacks_itself, -1] = False
-    rows = rows[others].reshape(n, -1)
-    distance = distance[others].reshape(n, -1)
-    return rows, distance

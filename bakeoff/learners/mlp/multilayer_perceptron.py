@@ -232,15 +232,12 @@ class MultilayerPerceptron(Learner):
             training_rows, validation_rows = split_validation_rows(problem.strata, n_validation, random)
             score_validation = self._make_scorer(network, problem.take_rows(validation_rows))
             problem = problem.take_rows(training_rows)
-        X = problem.X
-        target = problem.target
-        weight = problem.weight
         if self.solver == "lbfgs":
-            training = train_by_lbfgs(network, X, target, weight, stops, self.tol, self.max_fun)
+            training = train_by_lbfgs(network, problem, stops, self.tol, self.max_fun)
         else:
             schedule = TrainingSchedule(batch_size, self.shuffle, self.tol, self.n_iter_no_change)
             solver = self._make_solver(network.parameters.size)
-            training = train_network(network, solver, X, target, schedule, stops, random, score_validation, weight)
+            training = train_network(network, solver, problem, schedule, stops, random, score_validation)
         try:
             for history, parameters in training:
                 yield TrainedNetwork(network, history, parameters)

@@ -81,59 +81,10 @@ from bakeoff.learners.trees import (
 )
 
 
-class SklearnForestAttributes(SklearnCounterpart, Learner):
-    """Abstract: provides the attributes and methods of scikit-learn's forests.
-
-    Attributes
-    ----------
-    trees_ : list of Tree
-    n_outputs_ : int
-        Always 1.
-    """
-
-    trees_: list[Tree]
-    max_features: int | float | str | None
-    n_outputs_: ClassVar[int] = 1
-
-    _member: ClassVar[type[Member]]
-    """The class of ``estimators_``."""
-
-    @property
-    def estimators_(self) -> list[Member]:
-        """The trees as fitted decision trees, which share the arrays of the forest.
-
-        They have the forest's parameters, except ``random_state``: a tree fitted alone draws different features. Unlike
-        scikit-learn's, they predict labels rather than class codes.
-        """
-        check_is_fitted(self)
-        member = self._make_member()
-        return [_copy_with_tree(member, tree) for tree in self.trees_]
-
-    def _make_member(self) -> Member:
-        member = self._member()
-        own = self.get_params(deep=False)
-        shared = member.get_params(deep=False).keys() & own.keys() - {"random_state", "class_weight"}
-        member.set_params(**{name: own[name] for name in shared})
-        for name in LEARNT_FROM_COLUMNS:
-            if name in vars(self):
-                setattr(member, name, getattr(self, name))
-        member.max_features_ = count_features(self.max_features, self.n_features_in_)
-        return member
-
-    def apply(self, X: Any) -> np.ndarray:
-        """Return the number of the node where each row of X (m, d) stops in each of T trees: shape (m, T)."""
-        table = self._check_query(X)
-        return np.column_stack([tree.apply(table) for tree in self.trees_])
-
-    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> np.ndarray:
-        """Return the partial dependence at points (g, f) of these features (f,), shape (g,), for scikit-learn."""
-        cells = encode_points(grid, target_features, self.categories_)
-        of_trees = [compute_partial_dependence(tree, cells, target_features) for tree in self.trees_]
-        return np.asarray(np.mean(of_trees, axis=0))
-
-
-class ForestLearner(SklearnForestAttributes):
+class ForestLearner(SklearnCounterpart, Learner):
     """Abstract: draws rows and features, grows the trees, and averages their predictions.
+
+    It has the attributes and methods of scikit-learn's forests.
 
     Attributes
     ----------
@@ -142,11 +93,19 @@ class ForestLearner(SklearnForestAttributes):
         The same trees as fitted estimators.
     feature_importances_ : ndarray of shape (d,)
         The average of the trees' importances.
+    n_outputs_ : int
+        Always 1.
     """
 
+    trees_: list[Tree]
+    max_features: int | float | str | None
+    n_outputs_: ClassVar[int] = 1
     scale_sensitive: ClassVar[bool] = False
     path_parameters: ClassVar[tuple[str, ...]] = ("n_estimators",)
     """The parameters supported by `path`."""
+
+    _member: ClassVar[type[Member]]
+    """The class of ``estimators_``."""
 
     _criteria: ClassVar[Mapping[str, Criterion]]
     """Maps values of the parameter ``criterion`` to criteria of splits."""
@@ -307,7 +266,7 @@ class ForestLearner(SklearnForestAttributes):
         grower = self._make_grower(rows, target, n_draws)
         generators = self._make_generators()
         out_of_bag = OutOfBag(rows.weight.size, self._prediction_width)
-        self.trees_: list[Tree] = []
+        self.trees_ = []
         for unpruned, in_bag in grower.grow_trees(generators, self.n_jobs):
             tree = prune_to_cost(unpruned, self.ccp_alpha)
             self.trees_.append(tree)
@@ -354,6 +313,39 @@ class ForestLearner(SklearnForestAttributes):
         """Return the average prediction of the trees for rows X (m, d): shape (m, width)."""
         predictions = [self._predict_at_nodes(tree.value) for tree in self.trees_]
         return average_over_trees(self.trees_, X, predictions)
+
+    @property
+    def estimators_(self) -> list[Member]:
+        """The trees as fitted decision trees, which share the arrays of the forest.
+
+        They have the forest's parameters, except ``random_state``: a tree fitted alone draws different features. Unlike
+        scikit-learn's, they predict labels rather than class codes.
+        """
+        check_is_fitted(self)
+        member = self._make_member()
+        return [_copy_with_tree(member, tree) for tree in self.trees_]
+
+    def _make_member(self) -> Member:
+        member = self._member()
+        own = self.get_params(deep=False)
+        shared = member.get_params(deep=False).keys() & own.keys() - {"random_state", "class_weight"}
+        member.set_params(**{name: own[name] for name in shared})
+        for name in LEARNT_FROM_COLUMNS:
+            if name in vars(self):
+                setattr(member, name, getattr(self, name))
+        member.max_features_ = count_features(self.max_features, self.n_features_in_)
+        return member
+
+    def apply(self, X: Any) -> np.ndarray:
+        """Return the number of the node where each row of X (m, d) stops in each of T trees: shape (m, T)."""
+        table = self._check_query(X)
+        return np.column_stack([tree.apply(table) for tree in self.trees_])
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> np.ndarray:
+        """Return the partial dependence at points (g, f) of these features (f,), shape (g,), for scikit-learn."""
+        cells = encode_points(grid, target_features, self.categories_)
+        of_trees = [compute_partial_dependence(tree, cells, target_features) for tree in self.trees_]
+        return np.asarray(np.mean(of_trees, axis=0))
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -1,8 +1,7 @@
-"""The builder of growing trees, which numbers the nodes of each level and records their contents and splits.
+"""The builder of growing trees: it numbers the nodes of each level, and records their contents and splits.
 
-Nodes are numbered level by level over all trees of the frontier, with the children of a node adjacent.
-
-Assembly: the nodes and splits recorded by a builder are arranged in the flat arrays of finished trees.
+Nodes are numbered level by level over all trees of the frontier, with the children of a node adjacent. At the end, the
+records are arranged in the flat arrays of the finished trees.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from bakeoff.learners.trees.pruning.cost_complexity import order_best_first, ran
 from bakeoff.learners.trees.splitting.partition import Partition
 from bakeoff.learners.trees.splitting.splits import NO_ROUTES, Routes, Splits
 from bakeoff.learners.trees.target import NodeStats, Target
-from bakeoff.learners.trees.tree import Tree
+from bakeoff.learners.trees.tree import AT_LEAVES, Tree
 
 
 class NodeRecords(NamedTuple):
@@ -74,8 +73,8 @@ class SplitRecords(NamedTuple):
         return SplitRecords(*(column[chosen] for column in self))
 
 
-class TreeLayout:
-    """The positions of nodes when they are sorted by tree.
+class TreeAssembly:
+    """The nodes of all trees in flat arrays, tree after tree.
 
     Parameters
     ----------
@@ -83,91 +82,65 @@ class TreeLayout:
     node_count : int
         The number of node numbers assigned; some of the nodes were never added.
     n_trees : int
+    n_values : ndarray of shape (d,)
+        The number of values of each nominal feature; 0 for a numeric one.
 
     Attributes
     ----------
     nodes : ndarray of shape (k,), int
         The numbers of the nodes in their new order.
-    position : ndarray of shape (node_count,), int
-        The position of each node; -1 for a node that was never added.
     """
 
-    def __init__(self, nodes: NodeRecords, node_count: int, n_trees: int) -> None:
+    def __init__(self, nodes: NodeRecords, node_count: int, n_trees: int, n_values: np.ndarray) -> None:
         self._tree = np.full(node_count, -1)
         self._tree[nodes.number] = nodes.tree
         added = np.flatnonzero(self._tree >= 0)
         # A stable sort keeps the nodes of a tree in the order of their numbers, level by level.
         order = np.argsort(self._tree[added], kind="stable")
         self.nodes = added[order]
-        self.position = np.full(node_count, -1)
-        self.position[self.nodes] = np.arange(self.nodes.size)
-        trees = np.arange(n_trees + 1)
-        self._first = np.searchsorted(self._tree[self.nodes], trees)
+        self._position = np.full(node_count, -1)  # of each node; -1 for a node that was never added
+        self._position[self.nodes] = np.arange(self.nodes.size)
+        self._first = np.searchsorted(self._tree[self.nodes], np.arange(n_trees + 1))
+        self._n_values = n_values
+        self._columns: dict[str, np.ndarray] = {}
+        self._route = np.empty(0, dtype=np.intp)
 
     def slice_tree(self, t: int) -> slice:
         """Return the positions of tree t."""
         return slice(self._first[t], self._first[t + 1])
 
-    def number_within_tree(self, nodes: np.ndarray) -> np.ndarray:
-        """Return the numbers of nodes (r,) within their trees."""
-        first = self._first[self._tree[nodes]]
-        return self.position[nodes] - first
-
-
-class TreeAssembly:
-    """The nodes of all trees in flat arrays, tree after tree.
-
-    Parameters
-    ----------
-    layout : TreeLayout
-        The layout of k nodes.
-    n_values : ndarray of shape (d,)
-        The number of values of each nominal feature; 0 for a numeric one.
-    """
-
-    def __init__(self, layout: TreeLayout, n_values: np.ndarray) -> None:
-        self.layout = layout
-        self.n_values = n_values
-        self._columns: dict[str, np.ndarray] = {}
-        self._route = np.empty(0, dtype=np.intp)
-
     def lay_out_nodes(self, nodes: NodeRecords, target: Target) -> None:
         """Write the contents of nodes to their positions."""
-        k = self.layout.nodes.size
-        at = self.layout.position[nodes.number]
+        at = self._position[nodes.number]
         value, impurity = target.describe_nodes(nodes.stats)
-        self._columns |= {
-            "depth": scatter(nodes.depth, at, k),
-            "n_node_samples": scatter(nodes.stats.n_rows, at, k),
-            "weighted_n_node_samples": scatter(nodes.stats.weight, at, k),
-            "impurity": scatter(impurity, at, k),
-            "value": scatter(value, at, k),
+        columns = {
+            "depth": nodes.depth,
+            "n_node_samples": nodes.stats.n_rows,
+            "weighted_n_node_samples": nodes.stats.weight,
+            "impurity": impurity,
+            "value": value,
         }
+        self._columns |= {name: scatter(column, at, self.nodes.size) for name, column in columns.items()}
 
     def lay_out_splits(self, splits: SplitRecords, routes: Routes) -> None:
         """Write the splits that were carried out to their nodes' positions, and number children within each tree."""
         # In best-first growth, some splits are not carried out: their children have numbers but were never added.
-        was_carried_out = self.layout.position[splits.first_child] >= 0
+        was_carried_out = self._position[splits.first_child] >= 0
         splits = splits.take(was_carried_out)
-        k = self.layout.nodes.size
-        at = self.layout.position[splits.number]
-        first_child = self.layout.number_within_tree(splits.first_child)
-        self._columns |= {
-            "feature": scatter(splits.feature, at, k, fill=-1),
-            "threshold": scatter(splits.threshold, at, k, fill=np.nan),
-            "missing_branch": scatter(splits.missing_branch, at, k),
-            "first_child": scatter(first_child, at, k, fill=-1),
-            "n_children": scatter(splits.n_children, at, k),
-            "gain": scatter(splits.gain, at, k),
-        }
+        first_of_tree = self._first[self._tree[splits.first_child]]
+        splits = splits._replace(first_child=self._position[splits.first_child] - first_of_tree)
+        at = self._position[splits.number]
+        for name, column in splits._asdict().items():
+            if name != "number":
+                self._columns[name] = scatter(column, at, self.nodes.size, AT_LEAVES[name])
         self._lay_out_routes(routes)
 
     def _lay_out_routes(self, routes: Routes) -> None:
         """Write the branches of each nominal split consecutively, ordered by value code, with missing cells last."""
         feature = self._columns["feature"]
-        is_nominal = (feature >= 0) & (self.n_values[feature] > 0)
+        is_nominal = (feature >= 0) & (self._n_values[feature] > 0)
         nominal = np.flatnonzero(is_nominal)
-        n_entries = self.n_values[feature[nominal]] + 1
+        n_entries = self._n_values[feature[nominal]] + 1
         start = np.full(feature.size, -1)
         start[nominal] = np.cumsum(n_entries) - n_entries
         self._columns["route_start"] = start
@@ -175,30 +148,30 @@ class TreeAssembly:
         self._route = np.full(total, -1)
         if nominal.size == 0:
             return
-        node = self.layout.position[routes.node]
+        node = self._position[routes.node]
         was_carried_out = (node >= 0) & (start[node] >= 0)
         node = node[was_carried_out]
         code = routes.code[was_carried_out]
-        code_of_missing = self.n_values[feature[node]]
+        code_of_missing = self._n_values[feature[node]]
         code = np.where(np.isinf(code), code_of_missing, code)
         entry = start[node] + code.astype(np.intp)
         self._route[entry] = routes.branch[was_carried_out]
 
     def cut_tree(self, t: int) -> Tree:
         """Return tree t, with its own part of the arrays."""
-        own = self.layout.slice_tree(t)
+        own = self.slice_tree(t)
         columns = {name: column[own] for name, column in self._columns.items()}
         start = columns["route_start"]
         nominal = np.flatnonzero(start >= 0)
         if nominal.size == 0:
-            return Tree(route=self._route[:0], n_values=self.n_values, **columns)
+            return Tree(route=self._route[:0], n_values=self._n_values, **columns)
         # The entries of this tree are contiguous, from those of its first nominal node to those of its last.
         first = int(start[nominal[0]])
         last_node = nominal[-1]
-        n_entries = self.n_values[columns["feature"][last_node]] + 1
+        n_entries = self._n_values[columns["feature"][last_node]] + 1
         end = int(start[last_node] + n_entries)
         columns["route_start"] = np.where(start >= 0, start - first, -1)
-        return Tree(route=self._route[first:end], n_values=self.n_values, **columns)
+        return Tree(route=self._route[first:end], n_values=self._n_values, **columns)
 
 
 def join_columns(records: Iterable[tuple[np.ndarray, ...]]) -> list[np.ndarray]:
@@ -393,21 +366,20 @@ class TreeBuilder:
         """Return the finished trees."""
         n_trees = self.root_weight.size
         nodes = NodeRecords.join(self._nodes)
-        layout = TreeLayout(nodes, self.node_count, n_trees)
-        assembly = TreeAssembly(layout, self.n_values)
+        assembly = TreeAssembly(nodes, self.node_count, n_trees, self.n_values)
         assembly.lay_out_nodes(nodes, self.target)
         routes = Routes(*join_columns(self._routes))
         assembly.lay_out_splits(self._join_splits(), routes)
         trees = [assembly.cut_tree(t) for t in range(n_trees)]
         if np.isfinite(max_leaf_nodes):
-            self._collapse_later_splits(trees, layout, max_leaf_nodes)
+            self._collapse_later_splits(trees, assembly, max_leaf_nodes)
         return trees
 
-    def _collapse_later_splits(self, trees: list[Tree], layout: TreeLayout, max_leaf_nodes: float) -> None:
+    def _collapse_later_splits(self, trees: list[Tree], assembly: TreeAssembly, max_leaf_nodes: float) -> None:
         """Collapse the splits that are no longer among the first in best-first order once deeper levels are known."""
         is_first = self.mark_best_first(max_leaf_nodes)
         for t, tree in enumerate(trees):
-            own = layout.nodes[layout.slice_tree(t)]
+            own = assembly.nodes[assembly.slice_tree(t)]
             is_later = ~is_first[own] & ~tree.is_leaf
             if is_later.any():
                 tree.collapse(np.flatnonzero(is_later))

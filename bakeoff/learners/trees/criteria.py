@@ -4,8 +4,7 @@ Impurity of class fractions p: Gini Σ p(1-p), entropy -Σ p log2 p (bits), misc
 targets: the variance. A split into branches v of weight n_v lowers the impurity Q of its node (weight n) by
 
     gain = Q(node) - Σ_v n_v/n Q(v)         information gain, where Q is the entropy
-    gain ratio = gain / H(n_1/n, n_2/n, …)  C4.5: divides by the split information, which grows with the number of
-    branches
+    gain ratio = gain / H(n_1/n, n_2/n, …)  C4.5: divides by the split information, which grows with the branches
 
 All gains are sums over branches of the *divergence* of the branch from its node: for Gini and for the variance the
 squared distance between the means (Gini is the variance of 0/1 class indicators), for entropy the Kullback-Leibler
@@ -44,11 +43,6 @@ Sums = np.ndarray | Sequence[np.ndarray]
 """Sums of candidates, the weight first: an array (p, q), or p arrays that broadcast against each other."""
 
 
-def information(p: ArrayLike) -> np.ndarray:
-    """Return the information -log2 p, in bits, of learning that an event of probability p has happened."""
-    return -np.log2(np.asarray(p, dtype=np.float64))
-
-
 def entropy(weights: ArrayLike) -> np.ndarray:
     """Return the entropy in bits of class weights of shape (..., c): shape (...)."""
     p = _normalize(weights)
@@ -66,22 +60,6 @@ def gini(weights: ArrayLike) -> np.ndarray:
 def misclassification(weights: ArrayLike) -> np.ndarray:
     """Return the fraction of rows outside the majority class, for class weights of shape (..., c): shape (...)."""
     return 1 - _normalize(weights).max(axis=-1)
-
-
-def information_gain(branches: ArrayLike) -> float:
-    """Return the decrease of entropy, in bits, from a node to its branches, given as class weights (branches, c)."""
-    table = np.asarray(branches, dtype=np.float64)
-    shares = table.sum(axis=1) / table.sum()
-    before = entropy(table.sum(axis=0))
-    after = shares @ entropy(table)
-    return float(before - after)
-
-
-def gain_ratio(branches: ArrayLike) -> float:
-    """Return `information_gain` divided by the entropy of the branch sizes, for class weights (branches, c)."""
-    table = np.asarray(branches, dtype=np.float64)
-    split_information = float(entropy(table.sum(axis=1)))
-    return information_gain(table) / split_information
 
 
 def _normalize(weights: ArrayLike) -> np.ndarray:

@@ -232,13 +232,8 @@ class Tree:
         return tree
 
     def _make_leaves(self, nodes: np.ndarray) -> None:
-        self.feature[nodes] = -1
-        self.threshold[nodes] = np.nan
-        self.missing_branch[nodes] = 0
-        self.first_child[nodes] = -1
-        self.n_children[nodes] = 0
-        self.route_start[nodes] = -1
-        self.gain[nodes] = 0
+        for name, entry in AT_LEAVES.items():
+            getattr(self, name)[nodes] = entry
 
     def collapse(self, nodes: np.ndarray) -> None:
         """Turn the given nodes into leaves, in place: nodes below them are removed, and the others are renumbered."""
@@ -258,6 +253,17 @@ class Tree:
         inner = ~self.is_leaf
         self.first_child[inner] = new_number[self.first_child[inner]]
 
+
+AT_LEAVES = {
+    "feature": -1,
+    "threshold": np.nan,
+    "missing_branch": 0,
+    "first_child": -1,
+    "n_children": 0,
+    "route_start": -1,
+    "gain": 0,
+}
+"""The entries of a leaf in the attributes that describe a split."""
 
 NODE_FIELDS = [field.name for field in fields(Tree) if field.name not in {"route", "n_values"}]
 """The attributes of a tree that have an entry for each node."""

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bakeoff.learners.trees.pruning.reduced_error import TOLERATED_ERRORS, limit_errors
-from bakeoff.learners.trees.tree import Tree
+from bakeoff.learners.trees.tree import AT_LEAVES, Tree
 
 NO_CHILD = -1
 
@@ -173,15 +173,16 @@ class BranchTable:
         is_leaf = self.is_leaf[old]
         inner = np.where(is_leaf, 0, old)  # new leaves have no entry in the arrays of the tree
 
-        def take(column: np.ndarray, at_leaves: float) -> np.ndarray:
-            return np.where(is_leaf, at_leaves, column[inner]).astype(column.dtype)
+        def take(name: str) -> np.ndarray:
+            column = getattr(self._tree, name)
+            return np.where(is_leaf, AT_LEAVES[name], column[inner]).astype(column.dtype)
 
         route_start, route = self._lay_out_routes(nodes, is_leaf)
         k = len(nodes)
         empty = Tree(
-            feature=take(self._tree.feature, -1),
-            threshold=take(self._tree.threshold, np.nan),
-            missing_branch=take(self._tree.missing_branch, 0),
+            feature=take("feature"),
+            threshold=take("threshold"),
+            missing_branch=take("missing_branch"),
             first_child=np.array(first_child),
             n_children=np.array(n_children),
             route_start=route_start,
@@ -192,7 +193,7 @@ class BranchTable:
             weighted_n_node_samples=np.zeros(k),
             impurity=np.zeros(k),
             value=np.zeros((k, self._rows.n_classes)),
-            gain=take(self._tree.gain, 0.0),
+            gain=take("gain"),
         )
         return self._fill(empty)
 
