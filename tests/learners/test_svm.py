@@ -317,7 +317,7 @@ def test_lengths_whose_squares_overflow_are_rejected(scale: float) -> None:
 def test_rounding_of_the_mean_of_constant_columns_is_no_variance() -> None:
     X = np.full((7, 3), 0.1)
     assert X.var() > 0
-    space = make_training_space("rbf", "scale", 0.0, 3, X, np.arange(7), np.ones(7), for_all_rows=False)
+    space = make_training_space("rbf", "scale", 0.0, 3, X, np.ones(7), for_all_rows=False)
     assert space.gamma == 1.0
 
 

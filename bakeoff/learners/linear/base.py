@@ -1,4 +1,4 @@
-"""Common code of the linear models: the scores X·w + b, and the class with the largest score.
+"""What linear models share: the scores X·w + b, the class with the largest one, and likelihoods without a maximum.
 
 With c > 2 classes every class has a row of weights. With two classes there is one row, the score of the second class
 against the first: a positive score means the second class. Cost: O(m d c) for m query rows.

@@ -1,31 +1,23 @@
-"""Linear and ridge regression (`definitions.least_squares`), from products of centred rows (`linear.least_squares`).
+"""Linear and ridge regression (`definitions.least_squares`), from products of centred rows.
 
 The prediction is ŷ = Xw + b. With row weights s_i, and α = 0 for plain least squares,
 
     (w, b) = argmin Σ_i s_i (y_i - x_i·w - b)² + α ‖w‖².
 
-The intercept is not penalised, so centring X and y removes it from the problem. Cost of a fit: O(n d² + d³), or O(n²
-d) if d > n (more with collinear columns); of a prediction: O(m d).
+*Centred rows*: the intercept is not penalised, so centring X and y removes it from the problem. Centring is the part of
+a fit that does not depend on the penalty. A few rows at a time are centred, weighted and multiplied while they are in
+the cache, and no second table is kept.
 
-Reference: A. E. Hoerl and R. W. Kennard, "Ridge regression", Technometrics 12, 1970.
-
-`definitions.least_squares`, by normal equations if a certificate shows that enough digits are correct.
-
-Minimise ‖y - Xw‖² + Σ_j (p_j w_j)². Setting the gradient to zero gives the normal equations
+*The normal equations*: minimise ‖y - Xw‖² + Σ_j (p_j w_j)². Setting the gradient to zero gives
 
     (XᵀX + diag(p²)) w = Xᵀy,
 
 which cost O(n d² + d³) through Cholesky. They square the condition number of X, so they are used only with a
-certificate: columns are scaled to length 1, and for the Cholesky factor L the sum of squares of L⁻¹ is the trace of
-the inverse matrix, which bounds its largest eigenvalue. Unless the trace is small, one step of iterative refinement
-removes most of the rounding error. Without the certificate, orthogonal transformations of X are used
-(see below), which are O(n d²) with a larger constant; if columns are collinear, they give the solution of
-minimum norm.
-
-The certificate must also be far above the rounding of the cells. Columns around a mean of 1e12 have errors of 1e-4 of
-their deviation, so that a smaller trace is required of them.
-
-Reference: G. H. Golub and C. F. Van Loan, "Matrix Computations", 4th ed., 2013, sections 5.3 and 5.5.
+certificate that enough digits are correct: columns are scaled to length 1, and for the Cholesky factor L the sum of
+squares of L⁻¹ is the trace of the inverse matrix, which bounds its largest eigenvalue. Unless the trace is small, one
+step of iterative refinement removes most of the rounding error. The certificate must also be far above the rounding of
+the cells. Columns around a mean of 1e12 have errors of 1e-4 of their deviation, so that a smaller trace is required of
+them. Without the certificate, orthogonal transformations of X are used, which are O(n d²) with a larger constant.
 
 *Collinear columns*: which directions of a table are more than rounding? Cells are rounded numbers: a column that is the
 sum of two others differs from their sum in the last digit of its cells. Centring subtracts the means, but not this
@@ -41,18 +33,14 @@ Therefore
 
 A table that has no such direction is solved by singular values, none of which is left out.
 
-Cost: O(n d min(n, d)).
+Cost of a fit: O(n d² + d³), or O(n² d) if d > n (more with collinear columns); of a prediction: O(m d). Memory: O(d²)
+in addition to the table.
 
 References
 ----------
-G. W. Stewart, "Rank degeneracy", SIAM Journal on Scientific and Statistical Computing 5, 1984 (columns with errors of
-the same size). G. H. Golub and C. F. Van Loan, "Matrix Computations", 4th ed., 2013, sections 5.4 and 5.5.
-
-*Centred rows* are the part of a fit that does not depend on the penalty. Least squares with an intercept is equivalent
-to least squares without one on centred rows. The normal equations need only the d² products XᵀX and the d products Xᵀy,
-so a few rows at a time are centred, weighted and multiplied while they are in the cache, and no second table is kept.
-
-Cost: O(n d²) time, O(d²) memory in addition to the table.
+A. E. Hoerl and R. W. Kennard, "Ridge regression", Technometrics 12, 1970. G. H. Golub and C. F. Van Loan, "Matrix
+Computations", 4th ed., 2013, sections 5.3 to 5.5. G. W. Stewart, "Rank degeneracy", SIAM Journal on Scientific and
+Statistical Computing 5, 1984 (columns with errors of the same size).
 """
 
 from __future__ import annotations
@@ -440,7 +428,7 @@ class LinearRegression(LinearRegressor):
     """Least squares without a penalty; if columns are collinear, the solution of minimum norm.
 
     Columns are collinear if they are but for the rounding of their cells, which is relative to the size of the cells,
-    not to their deviation (`linear.least_squares`).
+    not to their deviation.
 
     Parameters
     ----------
@@ -501,7 +489,7 @@ class Ridge(LinearRegressor):
         self.fit_intercept = fit_intercept
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Centre the rows and compute their products once for several penalties (see `learners.base.paths`)."""
+        """Centre the rows and compute their products once for several penalties (see `learners.base.input_checks`)."""
         require_path_parameter(self, parameter)
         checked = clone(self).set_params(alpha=values[0])
         X, y, weight = checked._check_fit(X, y, sample_weight)

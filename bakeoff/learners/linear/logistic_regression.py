@@ -150,7 +150,7 @@ default="auto"
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Fit several values of C, each from the weights of the previous one (see `learners.base.paths`)."""
+        """Fit several values of C, each from the weights of the previous one (see `learners.base.input_checks`)."""
         require_path_parameter(self, parameter)
         checked = clone(self).set_params(C=values[0])
         rows = checked._check_fit(X, y, sample_weight)

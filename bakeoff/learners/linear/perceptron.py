@@ -1,4 +1,4 @@
-"""Perceptron (`definitions.perceptron`), trained a block of rows at a time (`linear.blocked_pass`).
+"""Perceptron (`definitions.perceptron`), trained a block of rows at a time.
 
 With labels y_i = ±1, from the initial plane (ω0, b0), row after row:
 
@@ -10,29 +10,24 @@ makes no mistake and training ends; the result depends on the initial plane and 
 only ``max_iter`` ends the training, and the last plane may be a bad one: the pocket holds the plane with the fewest
 mistakes on the training rows. Several classes are trained one against the rest.
 
-Cost: O(n d) per pass and O(d + 256) per mistake; O(m d c) to predict.
+*Blocks*: the lecture's loop computes the margin of each row when the row is processed. Here the margins of all rows of
+a block are computed by one product, and a mistake at row i updates the margins of the rows after it: the plane changes
+by η times the row, so these margins change by η G_i, the products of that row with the later rows of its block (a row
+of the block's Gram matrix G). Both updates are stored in one vector and applied by one addition. The vector is kept for
+the next pass, because after a few passes most mistakes occur at the same rows. The margin of a row is not updated after
+the row is processed, so after the pass the margins that are not positive determine the mistakes and the loss. Rows are
+processed in order and none is skipped, so the result is that of the lecture's loop.
 
-Reference: F. Rosenblatt, "The perceptron", Psychological Review 65, 1958; the pocket: S. I. Gallant, "Perceptron-based
+If each pass has its own order, no update is made twice: the plane is updated at once, and the margins of the next few
+rows are computed anew. For one or two columns and many mistakes, the lecture's loop in Python's own numbers is the
+fastest (see `ScalarLoop`). Measured: kept updates save a tenth to four tenths of the time if rows are not shuffled, and
+the loop in Python's numbers up to half of it in both cases.
+
+Cost per pass: O(n d), and O(d + 256) per mistake, or O(256 d) for the first mistake at a row; O(m d c) to predict.
+
+References: F. Rosenblatt, "The perceptron", Psychological Review 65, 1958; the pocket: S. I. Gallant, "Perceptron-based
 learning algorithms", IEEE Transactions on Neural Networks 1, 1990; the average: Y. Freund and R. E. Schapire, "Large
 margin classification using the perceptron algorithm", Machine Learning 37, 1999.
-
-`definitions.perceptron`, a block of rows at a time: one matrix product computes the margins of a whole block.
-
-The lecture's loop computes the margin of each row when the row is processed. Here the margins of all rows of a block
-are computed by one product, and a mistake at row i updates the margins of the rows after it: the plane changes by η
-times the row, so these margins change by η G_i, the products of that row with the later rows of its block (a row of
-the block's Gram matrix G). Both updates are stored in one vector and applied by one addition. The vector is kept for
-the next pass, because after a few passes most mistakes occur at the same rows. The margin of a row is not updated
-after the row is processed, so after the pass the margins that are not positive determine the mistakes and the loss.
-Rows are processed in order and none is skipped, so the result is that of the lecture's loop. If each pass has its own
-order, no update is made twice: the plane is updated at once, and the margins of the next few rows are computed anew.
-
-For one or two columns and many mistakes, the lecture's loop in Python's own numbers is the fastest: see `ScalarLoop`.
-
-Measured: kept updates save a tenth to four tenths of the time if rows are not shuffled, and the loop in Python's
-numbers up to half of it in both cases.
-
-Cost per pass: O(n d), and O(d + 256) per mistake, or O(256 d) for the first mistake at a row.
 """
 
 from __future__ import annotations
@@ -541,7 +536,7 @@ class Perceptron(LinearClassifier):
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Train once for several values of ``max_iter``, whose passes are the same (see `learners.base.paths`)."""
+        """Train once for several values of ``max_iter``, whose passes are the same (see `learners.base.input_checks`)."""
         values = check_path_values(self, parameter, values)
         if sample_weight is not None:
             raise TypeError("Perceptron does not support sample_weight; pass None.")

@@ -1,4 +1,4 @@
-"""Multilayer perceptron: the estimators, the `network`, and its `training`."""
+"""Multilayer perceptron: the estimators, and the ``network`` with its training."""
 
 from bakeoff.learners.mlp.multilayer_perceptron import MLPClassifier, MLPRegressor
 

@@ -1,27 +1,23 @@
-"""Growing the trees of a forest in batches: the trees of a batch draw their rows and then grow as one frontier.
+"""The rows of the trees of a forest, and their growth in batches.
 
-Trees differ only in their rows, so columns are sorted, or encoded if nodes draw features, once for all of them. The
-rows of a tree in the order of a feature are the rows of the table in that order, without those not drawn by the tree. A
-row drawn several times is stored once and counts several times.
-
-`bakeoff.learners.definitions.random_forest` grows the same trees one after another.
-
-Bootstrap samples: which rows each tree draws, with or without replacement.
-
-A draw depends on the contents of a row, never on its position in the table. Rows are sorted by content, equal rows are
-merged and their weights added, and a draw is a point on the line [0, W) on which each row has an interval as long as
-its weight (inverse transform sampling):
+*Bootstrap samples* are drawn with or without replacement. A draw depends on the contents of a row, never on its
+position in the table. Rows are sorted by content, equal rows are merged and their weights added, and a draw is a point
+on the line [0, W) on which each row has an interval as long as its weight (inverse transform sampling):
 
     row of the point u W  =  the first i with  w_1 + … + w_i > u W,   u uniform in [0, 1)
 
 Therefore the forest does not depend on the order of the rows, and a row that occurs twice is equivalent, bit for bit,
-to one row of weight 2.
+to one row of weight 2. Drawing s rows costs O(s + n) with whole weights and O(s log s + n) with fractional ones; if s
+is many times n, it costs O(n), because the counts are then drawn from their joint distribution instead of row by row.
+Sorting costs O(n log n) for the first column; further columns are compared only where rows still tie.
 
-Cost: O(n log n) to sort by the first column; further columns are compared only where rows still tie. Drawing s rows
-costs O(s + n) with whole weights and O(s log s + n) with fractional ones; if s is many times n, it costs O(n), because
-the counts are then drawn from their joint distribution instead of row by row.
+*Batches*: the trees of a batch draw their rows and then grow as one frontier. Trees differ only in their rows, so
+columns are sorted, or encoded if nodes draw features, once for all of them. The rows of a tree in the order of a
+feature are the rows of the table in that order, without those not drawn by the tree. A row drawn several times is
+stored once and counts several times. `bakeoff.learners.definitions.random_forest` grows the same trees one after
+another.
 
-The out-of-bag prediction of a training row is the average over the trees that have not drawn it.
+*Out of bag*: the prediction of a training row is the average over the trees that have not drawn it.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ replacement. It draws a random subset of the features for each node, or once for
 tree are its out-of-bag rows, from which the generalization of the forest is estimated.
 
 A sample weight is the number of times that a row counts: rows are drawn in proportion to their weights, and the total
-weight is the number of draws (``bootstrap``). Trees that use all rows without drawing apply the weights in their
-criterion and in their leaves, as a decision tree does.
+weight is the number of draws. Trees that use all rows without drawing apply the weights in their criterion and in their
+leaves, as a decision tree does.
 
 Cost: for T trees, O(T n max_features c depth) to fit and O(T m depth) to predict.
 
@@ -22,13 +22,6 @@ References
 L. Breiman, "Random forests", Machine Learning 45, 2001.
 T. K. Ho, "The random subspace method for constructing decision forests", IEEE Transactions on Pattern Analysis and
 Machine Intelligence 20, 1998 (feature subsets per tree).
-
-scikit-learn's tools access a forest through its attributes. Paths are sparse SciPy tables, as in scikit-learn, because
-NumPy has none.
-
-Random forest for classification: trees on bootstrap samples, whose probabilities or votes are averaged.
-
-Random forest for regression: the average prediction of trees on bootstrap samples.
 """
 
 from __future__ import annotations

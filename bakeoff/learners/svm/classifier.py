@@ -2,13 +2,17 @@
 
     f(x) = Σ_i α_i y_i K(x_i, x) + b,      0 ≤ α_i ≤ C_i,   Σ_i α_i y_i = 0
 
-Only rows on or inside the margin, the support vectors, have α_i > 0. Several classes are handled one against one, or
-one against the rest.
+Only rows on or inside the margin, the support vectors, have α_i > 0.
 
 `bakeoff.learners.definitions.svm` states the algorithms. This implementation is faster because SMO updates the gradient
 instead of computing it for each step, block principal pivoting or a Newton step completes the solution that SMO
 approaches, and the primal, which has d + 1 unknowns for a linear kernel, is solved if the dual would need too many
-steps, for example for large C.
+steps, for example for large C (`bakeoff.learners.svm.margins`).
+
+Several classes are binary problems: one against the rest, or one against one, with a hyperplane for every pair of
+classes, each with a vote. The pairs are (0, 1), (0, 2), … (1, 2), …; the lower class is on the positive side. They are
+c (c - 1) / 2 fits on 2n/c rows each, which together take less time than c fits on n rows. A prediction turns f(x) of
+every binary problem into a score for each class.
 
 Cost to fit: O(n d²) for the linear primal; otherwise between O(n² d) and O(n³), depending on the number of support
 vectors s. To predict: O(m s d), for the linear kernel O(m d).
@@ -16,20 +20,7 @@ vectors s. To predict: O(m s d), for the linear kernel O(m d).
 References
 ----------
 C. Cortes, V. Vapnik, "Support-vector networks", Machine Learning 20, 1995.
-
-One against one: a hyperplane for every pair of classes, each with a vote.
-
-The pairs are (0, 1), (0, 2), … (1, 2), …; the lower class is on the positive side. Cost: c (c - 1) / 2 fits on 2n/c
-rows each, which together take less time than c fits on n rows.
-
-References
-----------
 U. Kreßel, "Pairwise classification and support vector machines", in Advances in Kernel Methods, 1999.
-
-A fitted machine predicts from f(x) of every binary problem, which yields a score for each class. SciPy's sparse tables
-are recognised only to reject them.
-
-Cost: O(m s d) for s support vectors, for the linear kernel O(m d).
 """
 
 from __future__ import annotations
@@ -47,7 +38,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from bakeoff.learners.base.estimator import Classifier, label_one_against_rest
-from bakeoff.learners.svm.gram import Kernel, TrainingSpace, make_training_space
+from bakeoff.learners.svm.gram import Kernel, TrainingSpace, make_gram_of_values, make_training_space
 from bakeoff.learners.svm.margins import (
     MAX_C,
     Hyperplane,
@@ -178,34 +169,27 @@ def list_binary_problems(codes: np.ndarray, c: int, multi_class: str) -> list[Bi
     return problems
 
 
-def fit_hyperplanes(
-    space: TrainingSpace, C: np.ndarray, problems: list[BinaryProblem], tol: float, max_iter: int
-) -> list[Hyperplane]:
-    """Find the hyperplane of every problem.
-
-    Parameters
-    ----------
-    space : TrainingSpace
-        The space of the n rows.
-    C : ndarray of shape (n,)
-        C of each row, in the unit of length of the space; all infinite for the hard margin.
-    problems : list of BinaryProblem
-    tol : float
-    max_iter : int
-        Maximum number of steps for one problem, as for `SVC`.
-    """
-    return [_fit_hyperplane(space, C[problem.rows], problem, tol, max_iter) for problem in problems]
-
-
 def _make_problem(signs: np.ndarray) -> BinaryProblem:
     rows = np.argsort(signs, kind="stable")
     return BinaryProblem(rows, signs[rows])
 
 
-def _fit_hyperplane(
+def fit_hyperplane(
     space: TrainingSpace, C: np.ndarray, problem: BinaryProblem, tol: float, max_iter: int
 ) -> Hyperplane:
-    """Find the hyperplane of one problem, given C of each row."""
+    """Find the hyperplane of a problem.
+
+    Parameters
+    ----------
+    space : TrainingSpace
+        The space of all training rows.
+    C : ndarray of shape (n,)
+        C of each row of the problem, in the unit of length of the space; all infinite for the hard margin.
+    problem : BinaryProblem
+    tol : float
+    max_iter : int
+        Maximum number of steps, as for `SVC`.
+    """
     n = problem.rows.size
     # If a problem contains all rows in order, it uses the whole Gram matrix without a copy.
     is_whole = n == space.gram.diagonal.size and bool((np.diff(problem.rows) == 1).all())
@@ -380,18 +364,11 @@ class SVC(Classifier):
         self._set_class_weight(codes, weight / sample_weight)
 
         problems = list_binary_problems(codes, self.classes_.size, self.multi_class)
-        space = make_training_space(
-            self.kernel,
-            self.gamma,
-            self.coef0,
-            self.degree,
-            X,
-            fit_rows,
-            sample_weight,
-            for_all_rows=problems[0].rows.size == codes.size,
-        )
+        space = self._make_space(X, fit_rows, sample_weight, for_all_rows=problems[0].rows.size == codes.size)
         row_C = scale_C(self.C, weight, space.length_unit)
-        hyperplanes = fit_hyperplanes(space, row_C, problems, self.tol, self.max_iter)
+        hyperplanes = [
+            fit_hyperplane(space, row_C[problem.rows], problem, self.tol, self.max_iter) for problem in problems
+        ]
 
         self._shift = space.shift  # (d,) or (1,), subtracted from every row
         self._gamma = space.gamma
@@ -402,6 +379,22 @@ class SVC(Classifier):
             self._set_linear_coefficients(hyperplanes, space, support)
         self._set_diagnostics(hyperplanes)
         return self
+
+    def _make_space(
+        self, X: np.ndarray, fit_rows: np.ndarray, sample_weight: np.ndarray, *, for_all_rows: bool
+    ) -> TrainingSpace:
+        """Return the space of training rows with these positions in ``fit``'s input, and these weights: both (n,)."""
+        if callable(self.kernel):
+            return TrainingSpace(make_gram_of_values(self.kernel(X, X)), np.zeros(1))
+        if self.kernel != "precomputed":
+            parameters = self.kernel, self.gamma, float(self.coef0), int(self.degree)
+            return make_training_space(*parameters, X, sample_weight, for_all_rows=for_all_rows)
+        if fit_rows.max() >= X.shape[1]:
+            raise ValueError(
+                "kernel='precomputed' needs a square X, the kernel matrix of the training rows; X has "
+                f"{X.shape[1]} columns."
+            )
+        return TrainingSpace(make_gram_of_values(X[:, fit_rows]), np.zeros(1))
 
     def _check_weight(self, sample_weight: Any, X: np.ndarray) -> np.ndarray:
         weight = np.asarray(1.0 if sample_weight is None else sample_weight)

@@ -1,4 +1,4 @@
-"""Kernels, and the Gram matrix of their values between the training rows, which the solvers request in parts.
+"""Kernels, the Gram matrix of their values between the training rows, and the space of the training rows.
 
 A kernel K(x, z) = Φ(x)·Φ(z) is the inner product of two rows after a map Φ that is never computed explicitly:
 
@@ -10,25 +10,21 @@ A kernel K(x, z) = Φ(x)·Φ(z) is the inner product of two rows after a map Φ 
 `bakeoff.learners.definitions.svm` defines each of them. Here a block of a × b kernel values costs O(a b d), almost
 entirely for one matrix product.
 
-For few rows, the Gram matrix is computed once and stored. For more, parts are computed whenever they are requested, and
-the memory is O(n d). In one-against-one classification, each pair of classes has its own matrix, computed when the pair
-is solved: for two classes a and b, the block between a and b is not used in any other pair, and the block within a is
-kept for the next pair.
+*The Gram matrix* is computed once and stored for few rows. For more, the solvers request parts of it, which are
+computed whenever they are requested, and the memory is O(n d). In one-against-one classification, each pair of classes
+has its own matrix, computed when the pair is solved: for two classes a and b, the block between a and b is not used in
+any other pair, and the block within a is kept for the next pair.
 
-The feature map of K is a table of rows whose inner products are the kernel values:
+*The feature map* of K is a table of rows whose inner products are the kernel values:
 
     K = V Λ Vᵀ,      rows of V √Λ
 
 With these rows, any kernel becomes a linear one, and the number of features is the rank of K. For large C, thousands
 of SMO steps do not come near the optimum of the dual, whereas the primal needs about twenty iterations. This occurs
-with smooth kernels, whose numerical rank is often much smaller than n.
+with smooth kernels, whose numerical rank is often much smaller than n. Cost: O(n³), once.
 
-Cost of the map: O(n³), once.
-
-The training rows in the space of the kernel: origin, unit of length, γ, and the Gram matrix.
-
-The origin and the unit of length affect the solution only by rounding: the linear and the Gaussian kernel do not
-depend on the origin, and the unit of length only scales C.
+*The space* of the training rows has an origin and a unit of length, which affect the solution only by rounding: the
+linear and the Gaussian kernel do not depend on the origin, and the unit of length only scales C.
 """
 
 from __future__ import annotations
@@ -420,47 +416,6 @@ class TrainingSpace:
 
 
 def make_training_space(
-    kernel: Any,
-    gamma: Any,
-    coef0: float,
-    degree: int,
-    X: np.ndarray,
-    fit_rows: np.ndarray,
-    sample_weight: np.ndarray,
-    *,
-    for_all_rows: bool,
-) -> TrainingSpace:
-    """Return the space of the training rows.
-
-    Parameters
-    ----------
-    kernel, gamma, coef0, degree
-        As for `SVC`.
-    X : ndarray of shape (n, d), or (n, rows given to ``fit``) for a precomputed kernel
-    fit_rows : ndarray of shape (n,)
-        Positions of these rows among the rows passed to ``fit``.
-    sample_weight : ndarray of shape (n,)
-    for_all_rows : bool
-        Whether a binary problem needs kernel values between all rows, not only between those of two classes.
-
-    Raises
-    ------
-    ValueError
-        If kernel values overflow, or those supplied by the user do not form a symmetric matrix.
-    """
-    if kernel == "precomputed":
-        if fit_rows.max() >= X.shape[1]:
-            raise ValueError(
-                "kernel='precomputed' needs a square X, the kernel matrix of the training rows; X has "
-                f"{X.shape[1]} columns."
-            )
-        return TrainingSpace(make_gram_of_values(X[:, fit_rows]), np.zeros(1))
-    if callable(kernel):
-        return TrainingSpace(make_gram_of_values(kernel(X, X)), np.zeros(1))
-    return _make_space_of_named_kernel(kernel, gamma, coef0, degree, X, sample_weight, for_all_rows=for_all_rows)
-
-
-def _make_space_of_named_kernel(
     kernel: str,
     gamma: Any,
     coef0: float,
@@ -470,6 +425,22 @@ def _make_space_of_named_kernel(
     *,
     for_all_rows: bool,
 ) -> TrainingSpace:
+    """Return the space of the training rows for a kernel with a name.
+
+    Parameters
+    ----------
+    kernel, gamma, coef0, degree
+        As for `SVC`.
+    X : ndarray of shape (n, d)
+    sample_weight : ndarray of shape (n,)
+    for_all_rows : bool
+        Whether a binary problem needs kernel values between all rows, not only between those of two classes.
+
+    Raises
+    ------
+    ValueError
+        If kernel values overflow.
+    """
     shift = np.zeros(1)
     length_unit = 1.0
     # A mean depends only on relative weights, and in this unit their sum does not overflow.
@@ -483,7 +454,7 @@ def _make_space_of_named_kernel(
         if kernel == "linear":
             length_unit = _choose_length_unit(X)
             X = X / length_unit
-        gram = make_gram(Kernel(kernel, gamma_value, float(coef0), int(degree)), X, for_all_rows=for_all_rows)
+        gram = make_gram(Kernel(kernel, gamma_value, coef0, degree), X, for_all_rows=for_all_rows)
         if not (np.isfinite(X).all() and gram.is_finite()):
             raise ValueError(
                 "The dual coefficients or intercepts are not finite, because kernel values of X overflow; scale the "

@@ -1,8 +1,17 @@
-"""The hard margin of a linear kernel by an interior point method: d + 1 unknowns, for columns in any units.
+"""The hard margin of a linear kernel by an interior point method, and what it shares with the soft margin's.
 
     minimize  ½‖w‖²   subject to   y_i (w·x_i + b) ≥ 1
 
-The Newton system (see below) has Θ = diag(α_i / slack_i).
+Newton's method moves through the interior of the feasible region, with a barrier at each constraint that decreases over
+the iterations. Slacks and multipliers are eliminated row by row, so that each iteration solves one system of d + 1
+unknowns,
+
+    (D + Z Θ Zᵀ) Δu = …,      z_i = y_i (x_i / s, 1),   u = (w s, b),   D = diag(1 / s_j², 0),   Θ diagonal,
+
+here with Θ = diag(α_i / slack_i). By Woodbury's identity, it is equivalent to the dual's system of n unknowns. Every
+column j is divided by its largest absolute value s_j. The system is computed from individual rows, never from products
+between rows: if columns have very different units, as in a table that is not standardized, kernel values lose the
+digits that separate the classes, whereas the rows retain them.
 
 If no hyperplane separates the classes, the multipliers grow without bound, in the direction of a certificate of
 infeasibility (Farkas' lemma):
@@ -10,22 +19,6 @@ infeasibility (Farkas' lemma):
     Σ α_i y_i x_i = 0,   Σ α_i y_i = 0,   α ≥ 0, not all 0:      the convex hulls of the classes intersect.
 
 Cost: O(n d²) for an iteration; there are about 10 to 40.
-
-References
-----------
-S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on Optimization 2, 1992.
-
-The interior point methods for the hard and the soft margin share the scaling, the Newton system and the duality gap.
-Newton's method moves through the interior of the feasible region, with a barrier at each constraint that decreases over
-the iterations. Slacks and multipliers are eliminated row by row, so that each iteration solves one system of d + 1
-unknowns,
-
-    (D + Z Θ Zᵀ) Δu = …,      z_i = y_i (x_i / s, 1),   u = (w s, b),   D = diag(1 / s_j², 0),   Θ diagonal.
-
-By Woodbury's identity, this system is equivalent to the dual's system of n unknowns. Every column j is divided by its
-largest absolute value s_j. The system is computed from individual rows, never from products between rows: if columns
-have very different units, as in a table that is not standardized, kernel values lose the digits that separate the
-classes, whereas the rows retain them.
 
 References
 ----------

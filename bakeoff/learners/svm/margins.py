@@ -1,24 +1,21 @@
-"""The fit of one hyperplane, with a hard or a soft margin.
+"""The fit of one hyperplane between two classes, with a hard or a soft margin.
 
-*Hard margin*: from the shortest vector between the convex hulls of the classes, or from the linear primal.
+    soft margin            minimize ½‖w‖² + Σ C_i ξ_i,  with  y_i f(x_i) ≥ 1 - ξ_i,  ξ_i ≥ 0,  f(x) = w·Φ(x) + b
+    hard margin (C = ∞)    minimize ½‖w‖²,  with  y_i f(x_i) ≥ 1
 
-`bakeoff.learners.definitions.svm` states the conditions and tries every set of support vectors. Here the
-dual (see `quadratic_program`) finds them for any kernel. For the linear kernel, a limited number of steps is
-taken on the dual, and then the primal is solved: it remains precise when kernel values lose digits, and can prove that
-the hulls intersect.
+w = Σ α_i y_i Φ(x_i). The geometric margin, which is the distance from f(x) = 0 to the nearest row, is 1/‖w‖. The cost C
+of a row is the learner's C times the weights of the row and of its class.
 
-*Soft margin*: a list of attempts, the first of which that proves its hyperplane is taken. If C is too large for the
-precision of kernel values, the linear primals are solved. Then the dual takes a limited number of steps; if they do not
-suffice, the primal is solved, for a nonlinear kernel on its feature map; and the dual continues from its solution.
+`bakeoff.learners.definitions.svm` states the conditions and tries every set of support vectors. Here methods are tried
+in turn, and the first one that proves its hyperplane decides:
 
-The cost C of a row is the learner's C times the weights of the row and of its class.
+*Hard margin*: the dual finds the shortest vector between the convex hulls of the classes, for any kernel. For the
+linear kernel, it takes a limited number of steps, and then the primal is solved: it remains precise when kernel values
+lose digits, and can prove that the hulls intersect.
 
-One hyperplane between two classes: the result of the soft margin and of the hard margin.
-
-Soft margin:  minimize ½‖w‖² + Σ C_i ξ_i,  with  y_i f(x_i) ≥ 1 - ξ_i,  ξ_i ≥ 0,  f(x) = w·Φ(x) + b.
-Hard margin (C = ∞):  minimize ½‖w‖²,  with  y_i f(x_i) ≥ 1.
-
-w = Σ α_i y_i Φ(x_i). The geometric margin, which is the distance from f(x) = 0 to the nearest row, is 1/‖w‖.
+*Soft margin*: if C is too large for the precision of kernel values, the linear primals are solved. Then the dual takes
+a limited number of steps; if they do not suffice, the primal is solved, for a nonlinear kernel on its feature map; and
+the dual continues from its solution.
 """
 
 from __future__ import annotations

@@ -1,45 +1,4 @@
-"""Newton steps on the dual: one linear system of the free rows yields the point that SMO steps approach slowly.
-
-*Newton step*: if the rows on a bound are fixed, the minimum over the free rows is the solution of one linear system
-(see below). A free row that the solution would move beyond its bound is fixed on the bound, and the system for the
-remaining rows is solved again. This pays for hard margins with a nonlinear kernel: without it, those of iris take 2 to
-7 times as long, and that of the unscaled breast cancer table is not found within the limit of steps (measured).
-
-References
-----------
-K. Kunisch, F. Rendl, "An infeasible active set method for quadratic problems with simple bounds", SIAM Journal on
-Optimization 14, 2003.
-
-*The linear system* of the Newton step and of block principal pivoting: let F be the free rows, and let the changes Δ
-of all other rows be fixed. The optimality conditions are then
-
-    K_FF Δ_F = λ - gradient_F,      Σ Δ given within each group,      λ one number per group,
-
-where gradient_F includes the changes of the other rows.
-
-Cost: O(f³) for f free rows. The Cholesky factorization needs half the operations of Gaussian elimination. NumPy
-provides it without a solver for triangular systems, so this step uses LAPACK through SciPy.
-
-*Block principal pivoting*: guess the active set, solve for the free rows, and correct the guess for all rows at once.
-
-The active set contains the rows that lie on a bound. Given the active set, the free rows are the solution of one
-linear system. The solution shows which rows are wrong in the guess:
-
-    free rows that the solution puts on or beyond a bound belong to the active set;
-    active rows whose gradient is on the wrong side of the multiplier λ are free.
-
-If no row is wrong, the optimality conditions hold to rounding. From a point near the optimum, a few guesses replace
-hundreds of SMO steps. Guesses may also cycle; in that case the point is left unchanged, and other steps have to come
-closer to the optimum first.
-
-Cost: O(f³ + f n) for a guess with f free rows.
-
-References
-----------
-L. F. Portugal, J. J. Júdice, L. N. Vicente, "A comparison of block pivoting and interior-point algorithms for linear
-least squares problems with nonnegative variables", Mathematics of Computation 63, 1994.
-
-The quadratic program for both margins: its constraints, its points, and their distance from the optimum.
+"""The quadratic program of both margins, and linear systems that yield the point which SMO steps approach slowly.
 
 With β_i = y_i α_i, the dual in the lecture is
 
@@ -52,9 +11,37 @@ between the convex hulls of the classes. It always exists, and its length is 0 i
 At the optimum the gradient Kβ - p equals a multiplier λ of the group on the free rows (low < β < high), is at least λ
 on the rows at their lower bound, and at most λ on the rows at their upper bound. The intercept is b = -λ.
 
+*The linear system*: let F be the free rows, and let the changes Δ of all other rows be fixed. The optimality conditions
+are then
+
+    K_FF Δ_F = λ - gradient_F,      Σ Δ given within each group,      λ one number per group,
+
+where gradient_F includes the changes of the other rows. Cost: O(f³) for f free rows. The Cholesky factorization needs
+half the operations of Gaussian elimination. NumPy provides it without a solver for triangular systems, so this step
+uses LAPACK through SciPy.
+
+*A Newton step* solves the system with the other rows on their bounds. A free row that the solution would move beyond
+its bound is fixed on the bound, and the system for the remaining rows is solved again. This pays for hard margins with
+a nonlinear kernel: without it, those of iris take 2 to 7 times as long, and that of the unscaled breast cancer table is
+not found within the limit of steps (measured).
+
+*Block principal pivoting* guesses the active set, which contains the rows on a bound, solves for the free rows, and
+corrects the guess for all rows at once. The solution shows which rows are wrong in the guess:
+
+    free rows that the solution puts on or beyond a bound belong to the active set;
+    active rows whose gradient is on the wrong side of the multiplier λ are free.
+
+If no row is wrong, the optimality conditions hold to rounding. From a point near the optimum, a few guesses replace
+hundreds of SMO steps. Guesses may also cycle; in that case the point is left unchanged, and other steps have to come
+closer to the optimum first. Cost: O(f³ + f n) for a guess with f free rows.
+
 References
 ----------
 K. P. Bennett, E. J. Bredensteiner, "Duality and geometry in SVM classifiers", ICML 2000.
+K. Kunisch, F. Rendl, "An infeasible active set method for quadratic problems with simple bounds", SIAM Journal on
+Optimization 14, 2003.
+L. F. Portugal, J. J. Júdice, L. N. Vicente, "A comparison of block pivoting and interior-point algorithms for linear
+least squares problems with nonnegative variables", Mathematics of Computation 63, 1994.
 """
 
 from __future__ import annotations

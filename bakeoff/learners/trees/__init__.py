@@ -2,9 +2,9 @@
 
 Decision trees and forests import the engine only through this package.
 
-`grower` grows trees level by level: a `frontier` holds the rows of all open nodes, ``splitting`` finds the best split
-of each, and `builder` and `assembly` collect the nodes. ``pruning`` collapses nodes of a grown tree. `tree` contains
-the result, and `criteria` measures the quality of splits. `grower` also defines the parameters shared by all tree
+``grower`` grows trees level by level: a ``frontier`` holds the rows of all open nodes, ``splitting`` finds the best
+split of each, and ``builder`` collects the nodes. ``pruning`` collapses nodes of a grown tree. ``tree`` contains the
+result, and ``criteria`` measures the quality of splits. ``grower`` also defines the parameters shared by all tree
 learners.
 """
 

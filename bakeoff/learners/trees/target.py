@@ -5,11 +5,9 @@ depend on the order of rows or on neighbouring nodes, not even in the last bit, 
 
 *Numeric targets*: the distance of each target from the smallest one in its node, in fixed point, is summed along rows.
 
-Classes as a target: their weights are summed along sorted rows, with several classes packed into one word.
-
-A sum does not need more bits than the total weight of a tree's rows, so 64 bits can store the prefix sums of several
-classes: ten classes and a thousand rows need two words. Differences of such sums are correct even if sums along the
-whole table overflow.
+*Classes*: their weights are summed along rows, with several classes packed into one word. A sum does not need more bits
+than the total weight of a tree's rows, so 64 bits can store the prefix sums of several classes: ten classes and a
+thousand rows need two words. Differences of such sums are correct even if sums along the whole table overflow.
 """
 
 from __future__ import annotations

@@ -1,32 +1,21 @@
-"""Reduced-error pruning (Quinlan 1987): a grown tree is pruned as long as its validation score does not decrease.
+"""Pruning by the errors of a tree: on validation rows (reduced-error), or as estimated from the training rows (C4.5).
 
-Bottom-up (method A of the lectures): a node whose children are all leaves becomes a leaf if this gives a strictly
-greater validation score; this is repeated until no such node is left.
-Best-first (method B): of all inner nodes, the one whose collapse gives the best validation score becomes a leaf, even
-if the score only stays equal; pruning stops when every collapse lowers the score.
+*Reduced-error pruning*: a grown tree is pruned as long as its validation score does not decrease. Bottom-up (method A
+of the lectures): a node whose children are all leaves becomes a leaf if this gives a strictly greater validation score;
+this is repeated until no such node is left. Best-first (method B): of all inner nodes, the one whose collapse gives the
+best validation score becomes a leaf, even if the score only stays equal; pruning stops when every collapse lowers the
+score.
 
 `bakeoff.learners.definitions.pruning` defines both methods. This implementation chooses the same nodes faster, without
 predicting the rows again for each of them: one pass over the rows yields the loss of every node as a leaf, sums from
-the bottom up yield the loss of every subtree, and a collapse changes only the sums above it.
+the bottom up yield the loss of every subtree, and a collapse changes only the sums above it. Cost: O(m depth + k log k)
+for m rows and k nodes.
 
-Cost: O(m depth + k log k) for m rows and k nodes.
+*Pessimistic pruning* uses the upper confidence limit of the training errors instead of validation rows: a subtree is
+collapsed if a leaf in its place is estimated to make at most 0.1 more errors.
 
-Reference: J. R. Quinlan, "Simplifying decision trees", International Journal of Man-Machine Studies 27, 1987.
-
-*Pessimistic pruning* (C4.5) uses the upper confidence limit of the training errors instead of validation rows.
-
-A subtree is collapsed if a leaf in its place is estimated to make at most 0.1 more errors.
-
-Reference: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapter 4.
-
-*Backfitting* (WEKA's REPTree): after reduced-error pruning, the validation rows are counted in the nodes as well.
-
-The questions of a tree are chosen from the training rows, and its size from the validation rows; once both are fixed,
-all rows give better estimates of the leaves' class fractions or means than the training rows alone.
-
-Cost: O(m depth) for m validation rows.
-
-Reference: I. H. Witten, E. Frank, M. A. Hall, C. J. Pal, "Data Mining", 4th edition, 2016, section 6.1 (REPTree).
+References: J. R. Quinlan, "Simplifying decision trees", International Journal of Man-Machine Studies 27, 1987, and
+"C4.5: Programs for Machine Learning", 1993, chapter 4.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The partition of a level: the branch of every row, after the split of its node has been chosen.
+"""A block of features for a whole level, and the partition of the level into the branches of the chosen splits.
 
-A block of features for a whole level: sorted rows, and prefix sums at every position.
+*A block* has the rows sorted by each of its features, and prefix sums at every position. A (feature, node) pair is
+numbered slot * m + node, so that pairs ascend along the sorted frontier, and one segmented maximum finds the best
+candidates of all pairs.
 
-A (feature, node) pair is numbered slot * m + node, so that pairs ascend along the sorted frontier, and one segmented
-maximum finds the best candidates of all pairs.
+*A partition* is the branch of every row, after the split of its node has been chosen.
 """
 
 from __future__ import annotations

@@ -1,6 +1,12 @@
-"""Splits of the nodes of a level, the choice of the best candidate, and the rules of C4.5.
+"""The best splits of the nodes of a level, the choice among candidates, and the rules of C4.5.
 
-C4.5 has rules that ID3 and CART do not have; each rule is an option.
+The best of many candidates is chosen for each (feature, node) pair, for each node, and among features. Candidates are
+in ascending order of their pair, slot * m + node, so that one segmented maximum finds the best of every pair. Ties go
+to the first candidate: the lowest feature, and then the lowest threshold. A merit ties with the largest one if it
+reaches the latter's bound (see `Criterion.bound_ties`).
+
+C4.5 has rules that ID3 and CART do not have; each rule is an option, and `bakeoff.learners.definitions.c45` defines
+them node by node.
 
 *Average gain*: features compete by gain ratio only if their gain is at least the average gain of all features that can
 split the node, so that a ratio is not large just because its divisor is small (see `choose_above_average`).
@@ -9,15 +15,8 @@ split the node, so that a ratio is not large just because its divisor is small (
 *Description length*: the gain of a numeric feature is reduced by log2(number of cuts) / n bits, the cost of naming one
 of the cuts allowed in a node of n rows; a feature whose remaining gain is not positive is not used.
 
-`bakeoff.learners.definitions.c45` defines them node by node.
-
 References: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapters 2 and 3, and "Improved use of
 continuous attributes in C4.5", Journal of Artificial Intelligence Research 4, 1996 (description length).
-
-The best of many candidates is chosen for each (feature, node) pair, for each node, and among features. Candidates
-are in ascending order of their pair, slot * m + node, so that one segmented maximum finds the best of every pair. Ties
-go to the first candidate: the lowest feature, and then the lowest threshold. A merit ties with the largest one if it
-reaches the latter's bound (see `Criterion.bound_ties`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `bakeoff.learners.definitions.splits` defines the search at one node, candidate by candidate. This implementation finds
 the same splits faster: prefix sums along sorted rows give the branches of all candidates of all nodes, and one array
 expression computes their gains. Features are searched in blocks that fit into cache: numeric ones by candidate cuts, a
-dense scan or histograms (see `numeric`, `dense_scan`, `cuts`), nominal ones by groups of values (see `nominal`).
+dense scan or histograms (see `numeric` and `dense_scan`), nominal ones by groups of values (see `nominal`).
 
 *The choice among features in C4.5*: the largest gain ratio among features whose gain is at least average.
 
