@@ -9,7 +9,6 @@ import pytest
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.decision_tree import export_text
 from bakeoff.learners.definitions.splits import entropy, gain, parts_of
-from bakeoff.learners.trees.splitting.splits import Routes, Splits
 
 READING = pd.DataFrame(
     {
@@ -119,45 +118,3 @@ def test_a_wholly_missing_column_is_never_asked() -> None:
     X = np.column_stack([np.full(10, np.nan), np.arange(10)])
     tree = DecisionTreeClassifier().fit(X, np.arange(10) // 5)
     assert set(tree.fitted_tree_.feature) == {1, -1}
-
-
-# The routes of nominal splits
-
-
-def _make_splits(features: list[int], merits: list[float], branches: list[list[int]]) -> Splits:
-    """Return splits of nodes whose values 0, 1, … take these branches; an empty list is a numeric split or none."""
-    splits = Splits.none(len(features))
-    splits.feature[:] = features
-    splits.merit[:] = merits
-    splits.gain[:] = merits
-    node = np.repeat(np.arange(len(branches)), [len(values) for values in branches])
-    code = np.concatenate([np.arange(len(values), dtype=float) for values in branches])
-    splits.routes = Routes(node, code, np.concatenate(branches).astype(np.intp))
-    return splits
-
-
-def _list_branches(splits: Splits, node: int) -> list[int]:
-    of_node = splits.routes.node == node
-    return splits.routes.branch[of_node].tolist()
-
-
-def test_a_better_split_brings_its_routes_and_removes_those_of_the_old_one() -> None:
-    older = _make_splits([2, 0, 0, 1], [1.0, 5.0, 3.0, 2.0], [[0, 1], [1, 0], [], [0, 0, 1]])
-    newer = _make_splits([1, 1, 1, 3], [4.0, 4.0, 4.0, 2.0], [[1, 1, 0], [0, 0, 1], [0, 1], [1, 0]])
-    older.improve(newer, lambda largest, _: largest)
-    assert older.feature.tolist() == [1, 0, 1, 1]  # of equal merit, the lower feature
-    assert _list_branches(older, 0) == [1, 1, 0]
-    assert _list_branches(older, 1) == [1, 0]
-    assert _list_branches(older, 2) == [0, 1]
-    assert _list_branches(older, 3) == [0, 0, 1]
-
-    numeric = _make_splits([0], [9.0], [[]])
-    older.put(np.array([1]), numeric)
-    assert older.feature.tolist() == [1, 0, 1, 1]
-    assert _list_branches(older, 1) == []
-
-    kept = older.with_gain(older.gain, np.array([False, True, True, True]))
-    assert kept.feature.tolist() == [-1, 0, 1, 1]
-    assert _list_branches(kept, 0) == []
-    assert _list_branches(kept, 3) == [0, 0, 1]
-    assert older.feature[0] == 1

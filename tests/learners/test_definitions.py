@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_tables import grid, labels_of, quiet
 
-from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor, NaiveBayesClassifier, Perceptron
+from bakeoff.learners import KNeighborsRegressor, NaiveBayesClassifier, Perceptron
 from bakeoff.learners.definitions import k_nearest_neighbors as knn
 from bakeoff.learners.definitions import naive_bayes
-from bakeoff.learners.definitions.majority_vote import average
 from bakeoff.learners.definitions.perceptron import train_perceptron
 
 SEEDS = st.integers(0, 10**6)
@@ -51,45 +50,6 @@ def test_neighbours_are_the_rows_at_the_smallest_distances(
         nearest = knn.nearest(defined, k)
         np.testing.assert_array_equal(index[i], nearest)
         np.testing.assert_array_equal(distance[i], defined[nearest])
-
-
-@examples(120)
-@given(
-    **NEIGHBOURS, c=st.integers(1, 4), weights=st.sampled_from(["uniform", "inverse", "gaussian"]), tied=st.booleans()
-)
-def test_the_neighbours_vote_as_defined(
-    seed: int, n: int, d: int, k: int, p: float, algorithm: str, c: int, weights: str, tied: bool
-) -> None:
-    X, Q = grid(seed, n, d), grid(seed + 1, 6, d)
-    y = np.random.default_rng(seed).integers(0, c, n)
-    k = min(k, n)
-    given: dict[str, Any] = {
-        "weights": {"inverse": "distance"}.get(weights, weights),
-        "p": p,
-        "algorithm": algorithm,
-        "ties": "all" if tied else "first",
-    }
-    fast = KNeighborsClassifier(k, **given).fit(X, y)
-    target = np.random.default_rng(seed).normal(size=n)
-    means = KNeighborsRegressor(k, **given).fit(X, target).predict(Q)
-    vote = partial(
-        knn.predict_row,
-        k=k,
-        weights=getattr(knn, weights),
-        distances=partial(knn.minkowski, p=p),
-        all_ties=tied,
-    )
-    labels = fast.predict(Q)
-    for i, q in enumerate(Q):
-        shares = [vote(X, (y == label).astype(float), q, combine=average) for label in fast.classes_]
-        np.testing.assert_allclose(fast.predict_proba(Q[i : i + 1])[0], shares, rtol=1e-12, atol=1e-15)
-        assert means[i] == pytest.approx(vote(X, target, q, combine=average), rel=1e-12, abs=1e-12)
-        by_vote = vote(X, y, q)
-        if weights == "uniform":
-            assert labels[i] == by_vote
-        else:  # equal votes are equal but for rounding
-            share = dict(zip(fast.classes_.tolist(), shares, strict=True))
-            assert share[labels[i]] == pytest.approx(share[by_vote], rel=1e-12)
 
 
 @examples(30)

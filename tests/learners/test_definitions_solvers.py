@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from small_tables import grid, labels_of, quiet
 
-from bakeoff.learners import SVC, LinearRegression, LogisticRegression, MLPClassifier, MLPRegressor, Ridge
-from bakeoff.learners.definitions import least_squares, logistic_regression, mlp, svm
+from bakeoff.learners import SVC, LogisticRegression, MLPClassifier, MLPRegressor
+from bakeoff.learners.definitions import logistic_regression, mlp, svm
 from bakeoff.learners.definitions.svm import gaussian, linear, polynomial
 from bakeoff.learners.linear.log_likelihood import LogLikelihood
 from bakeoff.learners.mlp.network import Network
@@ -30,28 +30,6 @@ KERNELS: list[tuple[dict[str, Any], Any]] = [
     ({"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0}, partial(polynomial, p=2)),
     ({"kernel": "rbf", "gamma": 0.5}, partial(gaussian, sigma=1.0)),
 ]
-
-
-@examples(60)
-@given(
-    seed=SEEDS,
-    n=st.integers(2, 24),
-    d=st.integers(1, 3),
-    C=st.sampled_from([0.1, 1.0, 10.0]),
-    kernel=st.sampled_from(KERNELS),
-)
-def test_the_soft_margin_is_that_of_smo(seed: int, n: int, d: int, C: float, kernel: Any) -> None:
-    X, y = np.random.default_rng(seed).normal(size=(n, d)), labels_of(seed, n, 2)
-    parameters, defined = kernel
-    signs = np.where(y == 1, 1, -1)
-    K = defined(X, X)
-    alpha, b = svm.soft_margin(K, signs, C)
-    fast = SVC(C=C, tol=1e-10, **parameters).fit(X, y)
-    assert fast.dual_objective_[0] == pytest.approx(svm.dual_objective(K, signs, alpha), rel=1e-8)
-    assert fast.primal_objective_[0] == pytest.approx(svm.dual_objective(K, signs, alpha), rel=1e-8)
-    if ((alpha > 1e-6 * C) & (alpha < (1 - 1e-6) * C)).any():  # else b is not unique
-        decision = svm.decision_function(K, signs, alpha, b)
-        np.testing.assert_allclose(fast.decision_function(X), decision, atol=1e-5)
 
 
 @examples(60)
@@ -134,20 +112,6 @@ def test_gradient_ascent_reaches_the_same_likelihood(seed: int, c: int) -> None:
     defined = logistic_regression.gradient_ascent(with_ones(X), codes, np.zeros((c - 1, 3)), 0.05, 1000, 1.0)
     best = logistic_regression.log_likelihood(with_ones(X), codes, defined, 1.0)
     assert logistic_regression.log_likelihood(with_ones(X), codes, learned, 1.0) == pytest.approx(best, rel=1e-8)
-
-
-@examples(60)
-@given(seed=SEEDS, d=st.integers(1, 6), extra=st.integers(2, 40), penalty=st.sampled_from([0.0, 0.3, 50.0]))
-def test_the_least_squares_are_those_of_the_normal_equations(seed: int, d: int, extra: int, penalty: float) -> None:
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(d + extra, d))
-    y = X @ rng.normal(size=d) + rng.normal(size=d + extra)
-    w, b = least_squares.least_squares(X, y, penalty)
-    fast = (Ridge(penalty) if penalty else LinearRegression()).fit(X, y)
-    learned = least_squares.objective(X, y, fast.coef_, fast.intercept_, penalty)
-    assert learned == pytest.approx(least_squares.objective(X, y, w, b, penalty), rel=1e-8)
-    np.testing.assert_allclose(fast.coef_, w, rtol=1e-6, atol=1e-6)
-    assert fast.intercept_ == pytest.approx(b, rel=1e-6, abs=1e-6)
 
 
 # Multilayer perceptron, from the same starting weights and batches

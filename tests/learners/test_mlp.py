@@ -151,9 +151,13 @@ def test_without_patience_training_runs_to_the_end() -> None:
     assert model.n_iter_ == 30
 
 
-def test_one_validation_row_has_no_r2() -> None:
-    with pytest.raises(ValueError, match="The validation set is too small"):
-        MLPRegressor(early_stopping=True).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0])
+@pytest.mark.parametrize(
+    ("n", "message"),
+    [(3, "The validation set is too small"), (1, "validation_fraction=0.1 leaves none of the 1 rows to train on")],
+)
+def test_too_few_rows_for_early_stopping_are_refused(n: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MLPRegressor(early_stopping=True).fit(np.ones((n, 1)), np.arange(float(n)))
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
@@ -226,11 +230,6 @@ def test_validation_rows_are_a_stratified_share_without_repeats(n: int, c: int, 
     for code in range(c):
         expected = count * np.mean(strata == code)
         assert abs(np.sum(strata[validation] == code) - expected) <= 1 + 1e-9
-
-
-def test_early_stopping_needs_a_row_to_train_on() -> None:
-    with pytest.raises(ValueError, match=r"validation_fraction=0.1 leaves none of the 1 rows to train on"):
-        MLPRegressor(early_stopping=True).fit([[1.0]], [1.0])
 
 
 # Laws

@@ -91,17 +91,15 @@ def test_mortgage_probabilities_of_each_value_with_and_without_laplace(
         assert np.exp(choose_column(model.feature_log_prob_, j)[:, position]) == pytest.approx(probabilities, abs=1e-15)
 
 
-def test_mortgage_applicant_without_smoothing_cannot_be_approved() -> None:
-    model = mortgage(alpha=0.0)
-    assert np.exp(model.predict_joint_log_proba(applicant()))[0] == pytest.approx([0.0, 0.016], abs=1e-15)
-    assert model.predict_proba(applicant()).tolist() == [[0.0, 1.0]]
+@pytest.mark.parametrize(
+    ("alpha", "joint", "posterior"),
+    [(0.0, [0.0, 0.016], [0.0, 1.0]), (1.0, [15 / 784, 18 / 784], [5 / 11, 6 / 11])],
+)
+def test_mortgage_applicant_is_rejected(alpha: float, joint: list[float], posterior: list[float]) -> None:
+    model = mortgage(alpha=alpha)
+    assert np.exp(model.predict_joint_log_proba(applicant()))[0] == pytest.approx(joint, rel=1e-12)
+    assert model.predict_proba(applicant())[0] == pytest.approx(posterior, rel=1e-12)
     assert model.predict(applicant()).tolist() == ["Reject"]
-
-
-def test_mortgage_applicant_with_laplace_is_rejected_six_to_five() -> None:
-    model = mortgage(alpha=1.0)
-    assert np.exp(model.predict_joint_log_proba(applicant()))[0] == pytest.approx([15 / 784, 18 / 784], rel=1e-12)
-    assert model.predict_proba(applicant())[0] == pytest.approx([5 / 11, 6 / 11], rel=1e-12)
 
 
 @pytest.mark.parametrize(("smooth_prior", "expected"), [(True, (0.8200, 0.9011)), (False, (0.7915, 0.8836))])

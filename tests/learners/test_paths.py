@@ -71,12 +71,6 @@ def same_as_refitting(
 # Every learner
 
 
-def test_paths_go_along_parameters_of_the_learner() -> None:
-    assert {"knn", "naive_bayes", "ridge", "logistic_regression", "mlp", "perceptron"} <= {name for name, _ in PATHS}
-    for _, learner in PATHS:
-        assert set(learner.path_parameters) <= set(learner().get_params())
-
-
 @pytest.mark.parametrize(("name", "learner"), PATHS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_path_leaves_the_learner_as_it_is_and_yields_fitted_clones_in_the_order_given(
@@ -132,13 +126,6 @@ def test_neighbours_on_a_path_are_bit_identical_to_refitting(learner: Any, weigh
     weight = np.random.default_rng(1).integers(0, 3, 400) if weighted else None
     Q = np.concatenate([X[:50], table(50, seed=9)[0]])
     same_as_refitting(learner, X, target_of(learner, labels, value), Q, "n_neighbors", VALUES["n_neighbors"], weight)
-
-
-def test_neighbours_with_missing_and_nominal_cells_are_identical_too() -> None:
-    X, labels, _ = table(300)
-    X[::7, 1] = np.nan
-    mixed = pd.DataFrame(X, columns=list("abde")).assign(kind=pd.Categorical(np.where(X[:, 0] > 0, "a", "b")))
-    same_as_refitting(KNeighborsClassifier(metric="gower"), mixed, labels, mixed[:40], "n_neighbors", [1, 5, 250])
 
 
 @pytest.fixture
@@ -270,14 +257,6 @@ def test_passes_of_the_perceptron_on_a_path_are_bit_identical_to_refitting(given
         np.testing.assert_array_equal(fitted.coef_, alone.coef_)
         np.testing.assert_array_equal(fitted.intercept_, alone.intercept_)
         assert (fitted.n_iter_, fitted.loss_curve_) == (alone.n_iter_, alone.loss_curve_)
-
-
-def test_a_path_of_the_perceptron_goes_on_past_the_end_of_learning() -> None:
-    X, labels, _ = table(60)
-    X[:, 0] += 9 * (labels == "top")
-    longest, long = Perceptron().path(X, labels == "top", "max_iter", [500, 400])
-    assert longest.n_iter_ == long.n_iter_ < 400
-    assert longest.loss_curve_[-1] == 0
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

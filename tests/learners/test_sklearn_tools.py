@@ -143,13 +143,6 @@ def test_no_out_of_bag_score_where_every_tree_has_all_rows() -> None:
         RandomForestClassifier(oob_score=True, bootstrap=False).fit(*IRIS)
 
 
-def test_more_draws_than_rows() -> None:
-    X, y = IRIS
-    one = RandomForestClassifier(n_estimators=3, max_samples=1.5, random_state=0).fit(X, y)
-    other = RandomForestClassifier(n_estimators=3, max_samples=225, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
-
-
 def test_balanced_subsample_gives_all_classes_of_a_tree_the_same_weight() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
@@ -189,8 +182,3 @@ def test_partial_dependence_of_a_tree_is_scikit_learns() -> None:
     for features in ([2], [2, 8]):
         one, other = (partial_dependence(tree, X, features, grid_resolution=20)["average"] for tree in (ours, theirs))
         np.testing.assert_allclose(one, other)
-
-
-def test_a_node_of_all_rows_may_be_required_to_split() -> None:
-    X, y = load_iris(return_X_y=True)
-    assert DecisionTreeClassifier(min_samples_split=1.0).fit(X, y).get_depth() == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,20 +9,11 @@ import pytest
 from example_counts import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import clone
 
-from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier
-from bakeoff.learners.definitions import splits
-from bakeoff.learners.definitions.splits import pick_question
+from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners.definitions.splits import IMPURITIES, pick_question
 
 CRITERIA: list[Any] = ["gini", "entropy", "gain_ratio", "misclassification"]
-IMPURITIES: dict[str, Callable[[np.ndarray], splits.Number]] = {
-    "gini": splits.gini,
-    "entropy": splits.entropy,
-    "gain_ratio": splits.entropy,
-    "misclassification": splits.misclassification,
-    "squared_error": splits.squared_error,
-}
 SEEDS = st.integers(0, 10**6)
 TENTHS = np.array([0.0, 0.1, 0.2, 0.3, 0.6, 0.7, 1.0])
 """Shares whose complements are not their exact mirror images."""
@@ -138,15 +128,3 @@ def test_many_rows_and_few_ask_the_same_of_equally_good_questions(criterion: Any
     few = grow_classifier(criterion, X, y, max_depth=3)
     many = grow_classifier(criterion, np.repeat(X, 200, axis=0), np.repeat(y, 200), max_depth=3)
     assert describe(few) == describe(many)
-
-
-@examples(10)
-@given(seed=SEEDS)
-def test_the_names_of_classes_do_not_choose_a_split_of_a_forest(seed: int) -> None:
-    X, y = draw_table(seed, c=5)
-    names = np.random.default_rng(seed + 1).permutation(5)
-    # Without a bootstrap: equal rows of different classes are drawn in the order of the classes.
-    forest = RandomForestClassifier(5, criterion="entropy", bootstrap=False, random_state=0)
-    one = clone(forest).fit(X, y)
-    other = clone(forest).fit(X, names[y])
-    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X)[:, names], atol=1e-12)

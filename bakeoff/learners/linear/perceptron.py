@@ -536,7 +536,7 @@ class Perceptron(LinearClassifier):
         return self
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
-        """Train once for several values of ``max_iter``, whose passes are the same (see `learners.base.input_checks`)."""
+        """Train once for several values of ``max_iter``, whose passes are the same (see `input_checks`)."""
         values = check_path_values(self, parameter, values)
         if sample_weight is not None:
             raise TypeError("Perceptron does not support sample_weight; pass None.")
