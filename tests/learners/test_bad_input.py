@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 from doubles import check_and_split, experiment
 from sklearn.base import is_classifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -168,33 +167,6 @@ def test_rows_that_contradict_each_other_share_the_answer(name: str) -> None:
         np.testing.assert_allclose(said["predict"], 0.5, atol=1e-9)
     elif "predict_proba" in said:
         np.testing.assert_allclose(said["predict_proba"], 0.5, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name not in FLOOR])
-def test_separable_classes_without_penalty_are_separated(name: str) -> None:
-    X, y = rows(name)
-    X[:, :2] += 20.0 * y[:, None]
-    learner = build(name, C=np.inf, kernel="linear")
-    if name == "logistic_regression":
-        with pytest.warns(ConvergenceWarning, match="no optimum.*give a finite C"):
-            learner.fit(X, y)
-    else:
-        learner.fit(X, y)
-    np.testing.assert_array_equal(answers(learner, X)["predict"], y)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_collinear_columns_are_as_good_as_one(name: str) -> None:
-    X, y = rows(name)
-    alone = build(name, C=1e6).fit(X, y)
-    copied = np.column_stack([X, X[:, 0], -2.0 * X[:, 1], X[:, 2] + X[:, 3]])
-    said = answers(build(name, C=1e6).fit(copied, y), copied)["predict"]
-    if name in CLASSIFIERS:
-        assert np.mean(said == y) >= min(np.mean(alone.predict(X) == y), 0.9) - 0.1
-    elif name in {"linear_regression", "mean"}:
-        np.testing.assert_allclose(said, alone.predict(X), atol=1e-9)
-    else:
-        assert np.corrcoef(said, y)[0, 1] > 0.7
 
 
 @pytest.mark.parametrize("name", NAMES)

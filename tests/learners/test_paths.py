@@ -13,6 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 
 from bakeoff import learners
 from bakeoff.learners import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
     KNeighborsClassifier,
     KNeighborsRegressor,
     LogisticRegression,
@@ -20,6 +22,8 @@ from bakeoff.learners import (
     MLPRegressor,
     NaiveBayesClassifier,
     Perceptron,
+    RandomForestClassifier,
+    RandomForestRegressor,
     Ridge,
 )
 from bakeoff.learners.knn.ranking import Search
@@ -51,8 +55,11 @@ def target_of(learner: Any, labels: np.ndarray, value: np.ndarray) -> np.ndarray
     return labels if is_classifier(learner) else value
 
 
-def said(model: Any, Q: Any) -> list[np.ndarray]:
-    return [getattr(model, method)(Q) for method in ("predict", "predict_proba") if hasattr(model, method)]
+def said(model: Any, Q: Any) -> list[Any]:
+    """Return predictions, and what a forest says of its out-of-bag rows."""
+    out_of_bag = ("oob_score_", "oob_prediction_", "oob_decision_function_")
+    answers = [getattr(model, method)(Q) for method in ("predict", "predict_proba") if hasattr(model, method)]
+    return [*answers, *(getattr(model, name) for name in out_of_bag if hasattr(model, name))]
 
 
 def same_as_refitting(
@@ -272,3 +279,69 @@ def test_one_walk_serves_every_number_of_passes(monkeypatch: pytest.MonkeyPatch)
     X, labels, _ = table()
     assert len(list(Perceptron().path(X, labels == "top", "max_iter", [5, 20, 10]))) == 3
     assert len(seen) == 20
+
+
+# Trees and forests
+
+LIMITS: dict[str, list[Any]] = {
+    "max_depth": [3, 1, None, 20, 7, 3],
+    "max_leaf_nodes": [5, 2, None, 40, 13],
+    "ccp_alpha": [0.002, 0.0, 0.02, 1e-4, 0.5],
+}
+BESIDE: list[dict[str, Any]] = [
+    {"categorical_features": [2, 3]},
+    {"categorical_features": [2, 3], "nominal_splits": "binary"},
+    {"max_leaf_nodes": 9},
+    {"max_depth": 4},
+    {"ccp_alpha": 0.004},
+    {"max_features": 2, "random_state": 3},
+    {"max_features": 2, "random_state": 3, "max_leaf_nodes": 9},
+    {"splitter": "random", "random_state": 3},
+    {"min_samples_leaf": 4, "min_impurity_decrease": 0.001},
+]
+
+
+def tree_table() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows of numbers, some of them missing, and of few values; labels, values, and weights, some of them 0."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(180, 2)), rng.integers(0, 4, (180, 2))])
+    value = (X[:, 0] > 0) + (X[:, 2] == 1) * 2 - X[:, 1] + rng.normal(size=180)
+    X[rng.random(180) < 0.1, 0] = np.nan
+    labels = np.array(["low", "mid", "top"])[np.clip(value, 0, 2).astype(int)]
+    return X, labels, value, rng.uniform(0, 2, 180) * (np.arange(180) % 7 > 0)
+
+
+@pytest.mark.parametrize("parameter", LIMITS)
+@pytest.mark.parametrize("beside", BESIDE, ids=str)
+@pytest.mark.parametrize("tree", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_limits_on_a_path_are_bit_identical_to_refitting(parameter: str, beside: dict[str, Any], tree: Any) -> None:
+    X, labels, value, weight = tree_table()
+    for given in (None, weight):
+        learner = tree(**beside)
+        same_as_refitting(learner, X, target_of(learner, labels, value), X, parameter, LIMITS[parameter], given)
+
+
+def test_c45_on_a_path_is_bit_identical_to_refitting() -> None:
+    X, labels, _, _ = tree_table()
+    rules: dict[str, Any] = {"criterion": "gain_ratio", "pruning_confidence": 0.25, "subtree_raising": True}
+    for parameter, values in LIMITS.items():
+        same_as_refitting(DecisionTreeClassifier(**rules, collapse=True), X, labels, X, parameter, values)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
+@pytest.mark.parametrize("forest", [RandomForestClassifier, RandomForestRegressor])
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"oob_score": True},
+        {"feature_subset": "tree", "max_features": 2, "bootstrap": False},
+        {"max_leaf_nodes": 6, "ccp_alpha": 0.01},
+    ],
+    ids=str,
+)
+def test_numbers_of_trees_on_a_path_are_bit_identical_to_refitting(forest: Any, beside: dict[str, Any]) -> None:
+    X, labels, value, weight = tree_table()
+    for given in (None, weight):
+        learner = forest(random_state=5, categorical_features=[2, 3], **beside)
+        same_as_refitting(learner, X, target_of(learner, labels, value), X, "n_estimators", [4, 1, 11, 4], given)

@@ -5,38 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 from random_forests import make_mixed_table
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.ensemble import RandomForestClassifier as ScikitLearnClassifier
-from sklearn.ensemble import RandomForestRegressor as ScikitLearnRegressor
-from sklearn.model_selection import KFold, cross_val_score
+from sklearn.datasets import load_breast_cancer, load_wine
 
 from bakeoff.learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
-
-
-def average_cv_score(learner: Any, X: np.ndarray, y: np.ndarray) -> float:
-    scores = []
-    for seed in range(3):
-        learner.set_params(random_state=seed)
-        folds = KFold(5, shuffle=True, random_state=seed)
-        scores.append(cross_val_score(learner, X, y, cv=folds).mean())
-    return float(np.mean(scores))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
-def test_accuracy_is_scikit_learns_within_noise(load: Any) -> None:
-    X, y = load(return_X_y=True)
-    accuracy = average_cv_score(RandomForestClassifier(40), X, y)
-    expected = average_cv_score(ScikitLearnClassifier(40), X, y)
-    assert accuracy == pytest.approx(expected, abs=0.015)
-
-
-@pytest.mark.slow
-def test_r2_is_scikit_learns_within_noise() -> None:
-    X, y = load_diabetes(return_X_y=True)
-    r2 = average_cv_score(RandomForestRegressor(30), X, y)
-    expected = average_cv_score(ScikitLearnRegressor(30), X, y)
-    assert r2 == pytest.approx(expected, abs=0.03)
 
 
 def test_feature_subsets_by_tree_limit_a_tree_to_its_features() -> None:

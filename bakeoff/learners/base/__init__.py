@@ -1,1 +1,1 @@
-"""The base of every learner: estimator classes, nominal columns, input checks, paths, and multiclass reduction."""
+"""The base of every learner: estimator classes, input checks with nominal columns and paths, and scaled columns."""

@@ -37,11 +37,6 @@ def least_squares(X: np.ndarray, y: np.ndarray, penalty: float = 0.0) -> tuple[n
     return solution[:-1], float(solution[-1])
 
 
-def objective(X: np.ndarray, y: np.ndarray, w: np.ndarray, b: float, penalty: float = 0.0) -> float:
-    """Return the penalised sum of squares, which is minimised."""
-    return float(((y - X @ w - b) ** 2).sum() + penalty * (w**2).sum())
-
-
 def append_ones(X: np.ndarray) -> np.ndarray:
     """Return rows X (n, d) with a 1 at the end: shape (n, d + 1)."""
     return np.column_stack([X, np.ones(len(X))])

@@ -171,11 +171,6 @@ def decision_function(K: np.ndarray, y: np.ndarray, alpha: np.ndarray, b: float)
     return np.asarray(K @ (alpha * y) + b)
 
 
-def dual_objective(K: np.ndarray, y: np.ndarray, alpha: np.ndarray) -> float:
-    """Return Σ α - ½ Σ Σ α α y y K, which is maximised."""
-    return float(alpha.sum() - 0.5 * (alpha * y) @ K @ (alpha * y))
-
-
 CONDITION_ROUNDING = 1e-6
 """The largest violation of a condition by multipliers that are not yet exact."""
 

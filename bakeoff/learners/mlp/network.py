@@ -1,43 +1,30 @@
-"""The network: layers of weighted sums and activations, with the gradient of its loss by backpropagation.
+"""The network: layers of weighted sums and activations, the gradient of its loss by backpropagation, and its training.
 
     A_0 = X,   A_i = f(A_{i-1} W_i + b_i),   Z = A_{l-1} W_l + b_l          (forward)
     Δ_l = prediction - target,   Δ_i = Δ_{i+1} W_{i+1}ᵀ ∘ f'(A_i)           (backward)
     ∂L/∂W_i = A_{i-1}ᵀ Δ_i,   ∂L/∂b_i = Σ_rows Δ_i
 
 `bakeoff.learners.definitions.mlp` defines the same computation for one row at a time. Here each step is one matrix
-product for a whole batch.
+product for a whole batch. All weights and biases are views of one flat vector, and so are their derivatives, so that a
+solver needs only a few operations on whole vectors. Every array is allocated once and reused for each batch. Output
+functions and losses are computed so that no exponential overflows, and each kind of output has the loss for which the
+derivative with respect to the sums of the outputs is simply prediction - target.
 
-All weights and biases are views of one flat vector, and so are their derivatives, so that a solver needs only a few
-operations on whole vectors. Every array is allocated once and reused for each batch.
+*Stochastic descent* passes over the rows in batches, until neither the loss nor the validation score improves. A solver
+updates the parameters from a gradient and stores its state in flat vectors.
+
+*L-BFGS* uses all rows at once, with steps that approximate Newton's method, which SciPy's L-BFGS-B computes. For a few
+thousand rows it needs fewer passes than stochastic descent and no learning rate. Cost: O(n·w) for w weights per
+evaluation of the loss, of which an iteration needs one or a few; O(n · units) memory.
 
 References
 ----------
 D. E. Rumelhart, G. E. Hinton, R. J. Williams, "Learning representations by back-propagating errors", Nature 323, 1986.
 X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", AISTATS 2010.
-
-Output functions and losses are computed so that no exponential overflows. Each kind of output has the loss for which
-the derivative with respect to the sums of the outputs is simply prediction - target.
-
-Training: epochs over the rows in batches, until neither the loss nor the validation score improves.
-
-*L-BFGS* uses all rows at once, with steps that approximate Newton's method. SciPy's L-BFGS-B computes the steps from
-the gradient of `bakeoff.learners.mlp.network`. For a few thousand rows it needs fewer passes than stochastic descent
-and no learning rate.
-
-Cost: O(n·w) per evaluation of the loss, of which an iteration needs one or a few; O(n · units) memory.
-
-References
-----------
-R. H. Byrd, P. Lu, J. Nocedal, C. Zhu, "A limited memory algorithm for bound constrained optimization", SIAM Journal on
-Scientific Computing 16, 1995.
-
-*Stochastic descent*: a solver updates the parameters from a gradient and stores its state in flat vectors.
-
-References
-----------
-D. P. Kingma, J. Ba, "Adam: a method for stochastic optimization", ICLR 2015.
-I. Sutskever, J. Martens, G. Dahl, G. Hinton, "On the importance of initialization and momentum in deep learning", ICML
-2013 (Nesterov's momentum in the form used here).
+D. P. Kingma, J. Ba, "Adam: a method for stochastic optimization", ICLR 2015. I. Sutskever, J. Martens, G. Dahl, G.
+Hinton, "On the importance of initialization and momentum in deep learning", ICML 2013 (Nesterov's momentum in the form
+used here). R. H. Byrd, P. Lu, J. Nocedal, C. Zhu, "A limited memory algorithm for bound constrained optimization", SIAM
+Journal on Scientific Computing 16, 1995.
 """
 
 from __future__ import annotations

@@ -1,17 +1,12 @@
 """The table of training rows by columns, presorted or encoded, which all nodes and all trees of a forest share.
 
-*Bins*: columns with few values, and the code of each cell, which is its position among the distinct values of its
-column.
+*Presorted*: for each column, the sorted rows are stored in the smallest sufficient dtype, because there is one entry
+for each cell of the table. NumPy sorts integers of 16 bits by counting. Cost: O(n log n) for a column of n numbers,
+O(n) for one of small integers.
 
-If n is much larger than the number v of values, sorting the n cells of a column and comparing each of them with the v
-values is cheaper than sorting rows. Small integers are their own codes.
-
-Cost: O(n d log n) with a small constant; O(n d) for small integers.
-
-*Presort*: a table is converted to columns once. For each column, the sorted rows are stored in the smallest sufficient
-dtype, because there is one entry for each cell of the table. NumPy sorts integers of 16 bits by counting.
-
-Cost: O(n log n) for a column of n numbers, O(n) for one of small integers.
+*Encoded*: the code of a cell is its position among the distinct values of its column. If n is much larger than the
+number v of values, sorting the n cells of a column and comparing each of them with the v values is cheaper than sorting
+rows. Small integers are their own codes. Cost: O(n d log n) with a small constant; O(n d) for small integers.
 """
 
 from __future__ import annotations

@@ -4,12 +4,9 @@ Nodes are numbered level by level from the root, 0, and the children of a node h
 at a leaf, or at a node that has no branch for its nominal value: the node's own majority (or mean) is the prediction.
 Cost of `Tree.apply`: O(m depth).
 
-*Partial dependence* of a regression tree: its mean prediction where some features are given and the others are not.
-
+*Partial dependence* of a regression tree is its mean prediction where some features are given and the others are not.
 At a question about a given feature, the branch of the answer is followed; at any other question, both branches are
-followed, weighted by their shares of the training weight.
-
-Cost: O(k g) for k nodes and g points.
+followed, weighted by their shares of the training weight. Cost: O(k g) for k nodes and g points.
 
 Reference: J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29, 2001,
 section 8.2 (weighted traversals of trees).

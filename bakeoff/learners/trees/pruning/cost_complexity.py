@@ -1,28 +1,26 @@
-"""Minimal cost-complexity pruning (CART): the smallest subtree T that minimises R(T) + alpha |leaves of T|.
+"""Minimal cost-complexity pruning (CART), trees nested in one tree, and the collapse of subtrees that both are made of.
 
-The weakest link is the inner node whose subtree reduces the risk least per leaf beyond the first,
+*Cost-complexity*: the smallest subtree T that minimises R(T) + alpha |leaves of T|. The weakest link is the inner node
+whose subtree reduces the risk least per leaf beyond the first,
 
     g(node) = (R(node) - R(subtree at node)) / (leaves of the subtree - 1),
 
 and collapsing weakest links one after another while g is at most alpha yields that subtree.
 
-Reference: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 3.
+*Collapsing a node* changes only the losses of its descendants and ancestors. A heap contains every inner node with its
+current cost; when the cost of an ancestor changes, the ancestor is pushed again, and its old entry is skipped when it
+is popped. Cost: O(k log k · depth) for k nodes, in practice O(k log k).
 
 *Best-first order*: of all possible next splits, the one with the largest gain is made first. A tree with at most
 ``max_leaf_nodes`` leaves consists of the first splits in this order.
 
-*Nested trees*: the tree for any tighter limit is a part of the tree grown with the loosest limit.
+*Nested trees*: the tree for any tighter limit is a part of the tree grown with the loosest limit. Depth: the nodes of
+depth at most D form the tree that would have been grown with ``max_depth=D``. Leaves: best-first growth makes splits in
+an order that does not depend on where it stops. Cost-complexity: collapses for a larger alpha begin with those for a
+smaller one (theorem 3.10). Thus the trees for all values of one of these parameters require growing only one tree, plus
+O(k) for each value.
 
-Depth: the nodes of depth at most D form the tree that would have been grown with ``max_depth=D``. Leaves: best-first
-growth makes splits in an order that does not depend on where it stops. Cost-complexity: collapses for a larger alpha
-begin with those for a smaller one (Breiman et al. 1984, theorem 3.10). Thus the trees for all values of one of these
-parameters require growing only one tree, plus O(k) for each value.
-
-A tree whose subtrees are collapsed one after another while its loss, leaves and depth are updated.
-
-Collapsing a node changes only the losses of its descendants and ancestors. A heap contains every inner node with its
-current cost; when the cost of an ancestor changes, the ancestor is pushed again, and its old entry is skipped when it
-is popped. Cost: O(k log k · depth) for k nodes, in practice O(k log k).
+Reference: Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984, chapter 3.
 """
 
 from __future__ import annotations

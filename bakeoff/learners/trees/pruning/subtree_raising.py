@@ -1,14 +1,12 @@
-"""A tree whose nodes can be replaced by one of their branches, with the training rows that descend through it.
-
-A *slot* is an answer to the question of a node: a numeric feature has two, and a nominal one has one for each value and
-one for missing cells. It contains the child that the answer leads to, so a node is replaced by changing this number.
-
-*Subtree raising* (C4.5), with pessimistic pruning: the largest branch of a node may take the place of the node.
+"""Subtree raising (C4.5), with pessimistic pruning: the largest branch of a node may take the place of the node.
 
 From the bottom up, a node becomes a leaf, or is replaced by its largest branch, or remains, whichever makes the fewest
 errors according to the pessimistic estimate. If a branch is raised, all rows of the node go down it, and it is pruned
 again with them: its leaves have different counts, and rows with a nominal value that did not occur in the branch get a
 new leaf. `bakeoff.learners.definitions.c45` defines the same algorithm with recursion instead of a stack.
+
+A *slot* is an answer to the question of a node: a numeric feature has two, and a nominal one has one for each value and
+one for missing cells. It contains the child that the answer leads to, so a node is replaced by changing this number.
 
 Cost: O(n depth) to send rows down once, and again for each raised branch; for each node O(r height), where r rows of
 its other branches would go down the largest one.

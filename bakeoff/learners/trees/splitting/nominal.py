@@ -6,10 +6,9 @@ the node's most frequent class), and cut where the gain is largest. For two clas
 grouping is better (Breiman et al. 1984, theorem 4.5). A missing cell is treated as a separate value; but if features
 compete by gain ratio, the branch of missing cells adds no gain (see `numeric`).
 
-*Groups of equal values*: the sums over a node's rows that have the same value of a nominal feature.
-
-In rows sorted by value, each group is a run. If columns have few values, sums by key, with one key for each pair and
-value, yield the same groups without sorting.
+Both need the sums over a node's rows that have the same value of a feature. In rows sorted by value, each such group is
+a run. If columns have few values, sums by key, with one key for each pair and value, yield the same groups without
+sorting.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """Cuts of numeric features: x_j < s goes left, x_j >= s goes right.
 
-A candidate cut of a numeric feature is halfway between neighbouring distinct values in a node. Prefix sums along
-the sorted frontier give the sums to the left of every candidate, and one array expression computes all gains.
-Missing cells come last; they are tried on the right and on the left, unless features compete by gain ratio (see
-below).
-Cost: O(n c) per feature and level; O(n) for many classes in a dense scan (see `square_sums`).
+A candidate cut of a numeric feature is halfway between neighbouring distinct values in a node. Ties go to the first
+feature, then to the lowest threshold, then to missing cells on the right.
 
-Ties go to the first feature, then to the lowest threshold, then to missing cells on the right.
+*Sorted rows*: prefix sums along the sorted frontier give the sums to the left of every candidate, and one array
+expression computes all gains. Missing cells come last; they are tried on the right and on the left, unless features
+compete by gain ratio. Cost: O(n c) per feature and level; O(n) for many classes in a dense scan (see `square_sums`).
 
-*Cuts by gain ratio with missing cells* are compared as in C4.5. A feature is evaluated on the rows whose cell is known,
-which are a fraction F of the node's weight. The cut is the one with the largest gain among these rows, and
+*Gain ratio with missing cells* is that of C4.5. A feature is evaluated on the rows whose cell is known, which are a
+fraction F of the node's weight. The cut is the one with the largest gain among these rows, and
 
     gain = F · (gain among the known rows),        gain ratio = gain / H(left, right, missing),
 
@@ -17,27 +16,21 @@ so that missing cells neither improve a feature nor move its cut; the split info
 branch. C4.5 then divides each row with a missing cell among the branches; here, all of these rows go to the side that
 gives the larger gain of the whole node.
 
-Reference: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapter 3.
-
-Few candidate cuts: histograms of features with few values, and random cuts.
-
-*Histograms*: rows are counted by node, feature, bin and class; nothing is sorted.
-
-If a node has N_k(v) rows of class k whose value of a feature is v, the left branch of the cut after v has
+*Histograms* serve features with few values: rows are counted by node, feature, bin and class; nothing is sorted. If a
+node has N_k(v) rows of class k whose value of a feature is v, the left branch of the cut after v has
 
     L_k(v) = Σ_{u <= v} N_k(u)
 
 rows of class k. Thus one count of all keys (node, feature, bin, class) and one prefix sum along bins yield the left
 branches of all cuts. Cuts lie only between neighbouring values that occur in the node. Every bin is a single value, so
-the trees equal those grown from sorted rows (see `numeric`) to the last bit.
+the trees equal those grown from sorted rows to the last bit. Cost: O(n d) per level to count, and O(m d v c) to
+evaluate the cuts of m nodes with v values.
 
-Cost: O(n d) per level to count, and O(m d v c) to evaluate the cuts of m nodes with v values.
+*Random cuts*: one threshold for each numeric feature of a node, drawn between its smallest and largest value there. The
+best of the drawn cuts splits the node. If all known values are equal, the cut separates them from missing cells.
 
-*Random cuts*: one threshold for each numeric feature of a node, drawn between its smallest and largest value there.
-
-The best of the drawn cuts splits the node. If all known values are equal, the cut separates them from missing cells.
-
-Reference: P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
+References: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapter 3; P. Geurts, D. Ernst, L. Wehenkel,
+"Extremely randomized trees", Machine Learning 63, 2006.
 """
 
 from __future__ import annotations
