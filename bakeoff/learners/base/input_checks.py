@@ -284,6 +284,8 @@ def _encode_column(column: Any, declared: np.ndarray | None, values: np.ndarray)
 
 def _encode_present(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return the positions of cells, none of them missing, in values; `UNSEEN` for unknown ones."""
+    if cells.size == values.size and cells.tolist() == values.tolist():
+        return np.arange(float(values.size))
     integers = as_small_integers(cells)
     domain = as_small_integers(values)
     if integers is not None and domain is not None:
