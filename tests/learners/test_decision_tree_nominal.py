@@ -99,11 +99,12 @@ def test_missing_itself_can_be_the_question() -> None:
     assert tree.predict([[1e300], [np.nan]]).tolist() == [0, 1]
 
 
-def test_without_missing_cells_in_training_they_go_to_the_fuller_side() -> None:
+def test_without_missing_cells_in_training_they_go_to_the_fuller_side_or_right() -> None:
     tree = DecisionTreeClassifier().fit([[0.0], [1.0], [2.0], [9.0]], [0, 0, 0, 1])
     assert tree.predict([[np.nan]]).tolist() == [0]
     tree = DecisionTreeRegressor().fit([[0.0], [7.0], [8.0], [9.0]], [0, 1, 1, 1])
     assert tree.predict([[np.nan]]).tolist() == [1]
+    assert DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1]).predict([[np.nan]]).tolist() == [1]
 
 
 def test_a_missing_value_of_a_nominal_feature_is_a_value() -> None:
