@@ -102,6 +102,12 @@ def test_likelihood_gradient_and_curvature_are_as_defined(seed: int, d: int, c: 
     np.testing.assert_allclose(hessian, logistic_regression.curvature(X, w, penalty), atol=1e-10)
 
 
+def test_a_step_of_newton_that_would_lower_the_likelihood_is_halved() -> None:
+    X, y = with_ones(np.repeat([[0.0], [1.0]], 3, axis=0)), np.array([0, 0, 1, 0, 1, 1])
+    far = logistic_regression.newton(X, y, np.array([[5.0, 0.0]]))
+    np.testing.assert_allclose(far, [[-2 * np.log(2), np.log(2)]])
+
+
 @examples(8)
 @given(seed=SEEDS, c=st.integers(2, 3))
 def test_gradient_ascent_reaches_the_same_likelihood(seed: int, c: int) -> None:

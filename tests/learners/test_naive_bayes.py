@@ -283,7 +283,7 @@ def test_without_pseudo_count_a_declared_value_nobody_showed_says_nothing() -> N
     table = MORTGAGE[["fam"]].astype(pd.CategoricalDtype(["single", "couple", "children", "widowed"]))
     model = NaiveBayesClassifier(alpha=0.0).fit(table, MORTGAGE["class"])
     query = pd.DataFrame({"fam": pd.Categorical(["widowed"], categories=table["fam"].cat.categories)})
-    assert model.predict_proba(query).tolist() == [[0.5, 0.5]]
+    assert model.predict_joint_log_proba(query).tolist() == [[math.log(0.5)] * 2]
 
 
 # Laws

@@ -12,6 +12,7 @@ from random_forests import (
     make_mixed_table,
 )
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.metrics import r2_score
 
 from bakeoff.learners import RandomForestClassifier, RandomForestRegressor
 from bakeoff.learners.random_forest.batch_grower import TrainingRows
@@ -110,6 +111,10 @@ def test_the_out_of_bag_score_is_weighted_and_rows_of_weight_zero_have_no_predic
     is_correct = predictions[has_prediction].argmax(axis=1) == y[has_prediction]
     assert forest.oob_score_ == pytest.approx(np.average(is_correct, weights=weight[has_prediction]))
     assert forest.oob_score_ != pytest.approx(is_correct.mean())
+    regressor = RandomForestRegressor(30, oob_score=True, random_state=0).fit(X, X[:, 0], sample_weight=weight)
+    known = ~np.isnan(regressor.oob_prediction_)
+    expected = r2_score(X[known, 0], regressor.oob_prediction_[known], sample_weight=weight[known])
+    assert regressor.oob_score_ == pytest.approx(expected)
 
 
 def test_weights_that_sum_to_one_give_a_warning_that_names_the_remedy() -> None:
