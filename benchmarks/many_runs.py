@@ -47,7 +47,8 @@ print(open_pages(PagesRequest()))
 """
 HASHES = """
 from bakeoff.pipeline.config.engine import ConfigSource
-from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep
+from bakeoff.pipeline.sweep.command import SweepRequest
+from bakeoff.pipeline.sweep.request import run_requested_sweep
 words = (*{words!r}, "dry_run=true", "tracking=none")
 report = run_requested_sweep(SweepRequest(words, ConfigSource(), quiet=True))
 print("hashes", *(job.hash for job in report.plan.jobs))

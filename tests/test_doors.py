@@ -15,7 +15,7 @@ import pytest
 
 from bakeoff.learners import BUILT_ON, trees
 from bakeoff.pipeline.commands import MAY_IMPORT
-from bakeoff.pipeline.identity.source_code import BASE, SHARED_PLACES
+from bakeoff.pipeline.identity.config_hash import BASE, SHARED_PLACES
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "bakeoff"

@@ -15,8 +15,7 @@ from command import Answer, Bakeoff
 
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.done_jobs import Claims
-from bakeoff.pipeline.sweep.jobs import FAILED, KILLED, SKIPPED, JobOutcome
-from bakeoff.pipeline.sweep.work import Work
+from bakeoff.pipeline.sweep.jobs import FAILED, KILLED, SKIPPED, JobOutcome, Work
 from bakeoff.pipeline.tracking import stored_runs
 from bakeoff.pipeline.tracking.heartbeat import identify_process
 from bakeoff.pipeline.tracking.store import open_store

@@ -111,7 +111,7 @@ class PlanningSweeperSchema:
 class OptunaSweeperSchema:
     """The types of the keys in ``conf/hydra/sweeper/optuna.yaml``."""
 
-    _target_: str = "bakeoff.pipeline.sweep.study.plugin.OptunaSweeper"
+    _target_: str = "bakeoff.pipeline.sweep.plugin.OptunaSweeper"
     _recursive_: bool = False
     _convert_: str = "all"
     sampler: dict[str, Any] = field(default_factory=dict)

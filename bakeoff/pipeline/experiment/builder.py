@@ -149,12 +149,12 @@ def _choose_threshold_metric(spec: Mapping[str, Any], dataset: Dataset, scored: 
     # A user-defined metric is described once, among the metrics of the run.
     own = [entry for entry in spec["evaluation"].get("metrics") or [] if name_entry(entry) == name]
     try:
-        chosen = _choose_metrics(spec, dataset, scored, own or [name])
+        # The cost metric is appended automatically after the named one.
+        chosen, *_ = _choose_metrics(spec, dataset, scored, own or [name]).values()
     except UserError as error:
         message = str(error).replace("evaluation.metrics", "threshold.metric")
         raise UserError(message.replace("; remove it from the list", "; choose another")) from None
-    # The cost metric is appended automatically after the named one.
-    return next(iter(chosen.values()))
+    return chosen
 
 
 def get_row_bounded_parameters(estimator: Any) -> tuple[str, ...]:

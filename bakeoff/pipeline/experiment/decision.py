@@ -5,7 +5,6 @@ folds of the training rows, each of which is predicted by a pipeline fitted with
 on probabilities whose calibrators have not seen the row either, so no row is used for two choices.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -29,21 +28,7 @@ RESPOND = {DECISION: compute_decision, PROBABILITY: predict_probabilities}
 """The function that returns checked scores of a fitted model."""
 
 
-@dataclass(frozen=True)
-class Decision:
-    """A predictor and the threshold that it applies.
-
-    Attributes
-    ----------
-    predictor : estimator
-    threshold : ChosenThreshold or None
-    """
-
-    predictor: Any
-    threshold: ChosenThreshold | None = None
-
-
-def decide(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> Decision:
+def decide(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog) -> tuple[Any, ChosenThreshold | None]:
     """Calibrate a fitted pipeline and set its threshold, as specified by the experiment.
 
     Parameters
@@ -54,14 +39,18 @@ def decide(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog
     split : Split
     log : RowLog
 
+    Returns
+    -------
+    predictor : estimator
+    threshold : ChosenThreshold or None
+        The threshold that the predictor applies.
+
     Raises
     ------
     UserError
         A class is missing from the rows to learn on.
     """
     threshold = experiment.threshold
-    if experiment.decision_folds is None and not threshold.is_on:
-        return Decision(pipeline)
     predictor: Any = pipeline
     outputs: Outputs | None = None
     if experiment.decision_folds is not None:
@@ -74,8 +63,8 @@ def decide(experiment: Experiment, pipeline: Pipeline, split: Split, log: RowLog
         unseen = experiment.calibration.predict_unseen(outputs, derive_seed(experiment.seed, "threshold"))
         chosen = threshold.choose(_select_positive(experiment, unseen))
     else:
-        return Decision(predictor)
-    return Decision(chosen.apply(predictor, experiment.dataset.positive), chosen)
+        return predictor, None
+    return chosen.apply(predictor, experiment.dataset.positive), chosen
 
 
 def list_decision_rows(experiment: Experiment, split: Split) -> np.ndarray:

@@ -1,8 +1,6 @@
-"""The experiment: the dataset, the stages and the seed, which determine the result of a run; and its results.
+"""The experiment, which determines the result of a run by its dataset, stages and seed; its models and folds.
 
-The results are fitted models and evaluated folds.
-
-Tables after preprocessing, kept for the next learners that are evaluated on the same folds.
+Experiments may share tables after preprocessing, which are kept for the next learners evaluated on the same folds.
 """
 
 import time

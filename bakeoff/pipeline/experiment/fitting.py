@@ -79,12 +79,11 @@ def score_headline(
     """
     dataset = experiment.dataset
     metric = experiment.headline_metric
-    classes = dataset.classes if dataset.is_classification else None
     predictions = predict_rows(
         model,
         X,
         y,
-        classes,
+        dataset.classes if dataset.is_classification else None,
         dataset.positive,
         weights=weights,
         labels_only=not metric.needs,

@@ -141,7 +141,7 @@ def fit_model(experiment: Experiment, split: Split, number: int = -1) -> FittedM
         stopwatch.lap("score")
         path = prune_learner(experiment, pipeline, target, split, log)
         stopwatch.lap("prune")
-        decision = decide(experiment, pipeline, split, log)
+        predictor, threshold = decide(experiment, pipeline, split, log)
         stopwatch.lap("decide")
     return FittedModel(
         pipeline,
@@ -155,8 +155,8 @@ def fit_model(experiment: Experiment, split: Split, number: int = -1) -> FittedM
         warnings=unique_messages(caught),
         seen=log.seen,
         # The target is transformed only in regression, and thresholds exist only in classification.
-        predictor=target.invert(decision.predictor),
-        threshold=decision.threshold,
+        predictor=target.invert(predictor),
+        threshold=threshold,
     )
 
 

@@ -1,9 +1,4 @@
-"""Scores against the number of training rows or a hyperparameter, and the candidates considered by tuning.
-
-The figures are learning curves, validation curves, and the candidates of tuning.
-
-Figures of a regression: its errors on the test rows, and its predictions over a single column.
-"""
+"""Figures of scores and of a regression: learning and validation curves, candidates of tuning, errors, predictions."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,12 +1,10 @@
-"""The base classes of all run figures, and the data from which they are drawn.
-
-The data are a finished run and variants of its model with changed parameters.
-"""
+"""A finished run, with variants of its model that have changed parameters, and the base classes of its figures."""
 
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +17,15 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.checks.learner import check_parameters, check_row_bounds
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, prepare_rows, score_headline
+from bakeoff.pipeline.experiment import (
+    Experiment,
+    FittedModel,
+    FoldResult,
+    make_pipeline,
+    prepare_rows,
+    score_headline,
+)
+from bakeoff.pipeline.experiment.fitting import select_weights
 from bakeoff.pipeline.figures.panels import NAME_LETTERS, in_style
 from bakeoff.pipeline.stages.scoring.metrics import is_available
 from bakeoff.pipeline.stages.splitting import Split, Splits
@@ -39,8 +45,7 @@ def check_variants(experiment: Experiment, splits: Splits, variants: Iterable[Pa
     UserError
         The pipeline lacks a parameter, the learner rejects a value, or there are fewer training rows than neighbours.
     """
-    preprocessing = experiment.preprocessing or "passthrough"
-    pipeline = Pipeline([("preprocessing", preprocessing), ("learner", experiment.learner)])
+    pipeline = make_pipeline(experiment)
     known = pipeline.get_params()
     for parameters in variants:
         for name in parameters:
@@ -168,19 +173,14 @@ class FinishedRun:
             # The run itself has reported that its learner did not converge.
             warnings.simplefilter("ignore", ConvergenceWarning)
             prepared = pipeline[:-1].fit_transform(X, y)
-            given = prepare_rows(self.experiment, prepared, y, self.select_weights(rows))
+            given = prepare_rows(self.experiment, prepared, y, select_weights(self.experiment, rows))
             weighting = {} if given.weights is None else {"sample_weight": given.weights}
             pipeline[-1].fit(given.X, given.y, **weighting)
         return pipeline, given.complete(pipeline)
 
-    def select_weights(self, rows: np.ndarray) -> np.ndarray | None:
-        """Return the weights of some rows, or None if all rows have equal weights."""
-        weights = self.experiment.dataset.weights
-        return None if weights is None else weights[rows]
-
     def score_rows(self, model: Any, rows: np.ndarray) -> float:
         """Return the headline score of a fitted model on some rows of the dataset."""
-        return score_headline(self.experiment, model, *self.select_rows(rows), self.select_weights(rows))
+        return score_headline(self.experiment, model, *self.select_rows(rows), select_weights(self.experiment, rows))
 
     def score_variant(self, parameters: Parameters) -> tuple[float, float]:
         """Return the headline score on training and on test rows, each as a mean over the folds.
@@ -214,7 +214,7 @@ class FinishedRun:
             pipeline = fold.model.pipeline
             rows = (fold.split.train, fold.split.test)
             (X_train, y_train), (X_test, y_test) = map(self.select_rows, rows)
-            train_weights, test_weights = map(self.select_weights, rows)
+            train_weights, test_weights = map(partial(select_weights, self.experiment), rows)
             # Training rows are scored in the same way as new rows: they are transformed by the fitted steps, whose
             # result may differ from that of fitting and transforming together.
             X, seen, unseen = preprocess_tables(pipeline, X_train, y_train, X_train, X_test)

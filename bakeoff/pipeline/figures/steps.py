@@ -37,14 +37,7 @@ from bakeoff.pipeline.figures.planes import (
     draw_regions,
     scatter_classes,
 )
-from bakeoff.pipeline.figures.trees import (
-    ANSWER_LETTERS,
-    ANSWER_WEIGHTS,
-    BOX,
-    LEVEL_INCHES,
-    QUESTION_LETTERS,
-    TEXT,
-)
+from bakeoff.pipeline.figures.trees import BOX, LEVEL_INCHES, QUESTION_LETTERS, TEXT, draw_edge
 
 ROWS_ID = "rows"
 """The id of the picture of the rows in a page."""
@@ -285,7 +278,10 @@ def draw_branch(branch: Branch) -> Figure:
     for node in nodes:
         _draw_node(axes, node)
         for child in node.children:
-            _draw_answer(axes, node, child)
+            # The node above names the feature.
+            answer = child.branch.answer.removeprefix(node.branch.text).strip().removeprefix("= ")
+            ends = np.array([[node.x, node.y], [child.x, child.y]])
+            draw_edge(axes, ends, answer, fontsize=NOTE_POINTS)
     return figure
 
 
@@ -295,13 +291,3 @@ def _draw_node(axes: Axes, node: PlacedBranch) -> None:
     weight = "bold" if is_current else "normal"
     text = wrap_name(node.branch.text, QUESTION_LETTERS)
     axes.text(node.x, node.y, text, bbox={**BOX, **border}, fontweight=weight, zorder=4, **NODE_TEXT)
-
-
-def _draw_answer(axes: Axes, node: PlacedBranch, child: PlacedBranch) -> None:
-    """Draw the line from a node to a child, with the answer that leads there."""
-    axes.plot([node.x, child.x], [node.y, child.y], color=OTHER_COLOUR, linewidth=0.9, zorder=1)
-    x, y = ANSWER_WEIGHTS @ [[node.x, node.y], [child.x, child.y]]
-    # The node above names the feature.
-    answer = child.branch.answer.removeprefix(node.branch.text).strip().removeprefix("= ")
-    ground = {**BOX, "edgecolor": "none"}
-    axes.text(x, y, wrap_name(answer, ANSWER_LETTERS), color=MUTED_COLOUR, bbox=ground, zorder=3, **NODE_TEXT)

@@ -173,37 +173,41 @@ def _make_tree_panels(trees: list[Any]) -> tuple[Figure, list[Axes], float]:
 def _draw_texts(axes: Axes, learner: Any, drawing: Any) -> None:
     """Draw a tree with its questions, answers and predictions."""
     tree = learner.fitted_tree_
-    _draw_branches(axes, drawing)
+    axes.set_axis_off()
+    places = np.column_stack([drawing.x, drawing.y])  # (k, 2)
     for node, text in enumerate(drawing.labels):
         colour = CLASS_COLOURS[drawing.value[node].argmax()]
         leaf: Any = {"color": "white", "bbox": {**BOX, "facecolor": colour, "edgecolor": colour}}
         inner: Any = {"color": TEXT_COLOUR, "bbox": {**BOX, "edgecolor": MUTED_COLOUR}}
         lines = _break_prediction(text) if tree.is_leaf[node] else _break_question(text, learner, node)
-        axes.text(drawing.x[node], drawing.y[node], lines, **(leaf if tree.is_leaf[node] else inner), **TEXT)
+        x, y = places[node]
+        axes.text(x, y, lines, **(leaf if tree.is_leaf[node] else inner), **TEXT)
     for parent, child, answer in drawing.edges:
         name = str(learner.feature_names_in_[tree.feature[parent]])
-        x, y = ANSWER_WEIGHTS @ np.column_stack([drawing.x, drawing.y])[[parent, child]]
-        # The box hides the branch behind the text.
-        lines = wrap_name(_shorten_answer(answer.removeprefix(name)), ANSWER_LETTERS)
-        axes.text(x, y, lines, color=MUTED_COLOUR, bbox={**BOX, "edgecolor": "none"}, **TEXT)
+        draw_edge(axes, places[[parent, child]], _shorten_answer(answer.removeprefix(name)))
     axes.set(xlim=(-0.6, drawing.x.max() + 0.6), ylim=(drawing.y.min() - 0.4, 0.4))
 
 
 def _draw_dots(axes: Axes, learner: Any, drawing: Any) -> None:
     """Draw a tree whose leaves are dots coloured by class and sized by their share of the rows."""
     tree = learner.fitted_tree_
-    _draw_branches(axes, drawing)
+    axes.set_axis_off()
+    for parent, child, _ in drawing.edges:
+        draw_edge(axes, np.column_stack([drawing.x, drawing.y])[[parent, child]])
     share = tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]  # (k,)
     areas = np.where(tree.is_leaf, 16 + 260 * share, 9)  # (k,)
     colours = np.array(CLASS_COLOURS)[drawing.value.argmax(axis=1)]  # (k,)
     axes.scatter(drawing.x, drawing.y, s=areas, c=np.where(tree.is_leaf, colours, MUTED_COLOUR), zorder=3)
 
 
-def _draw_branches(axes: Axes, drawing: Any) -> None:
-    axes.set_axis_off()
-    for parent, child, _ in drawing.edges:
-        ends = [parent, child]
-        axes.plot(drawing.x[ends], drawing.y[ends], color=OTHER_COLOUR, linewidth=0.9, zorder=1)
+def draw_edge(axes: Axes, ends: np.ndarray, answer: str = "", **style: Any) -> None:
+    """Draw the line from a node to a child, whose positions are ends (2, 2), with the answer that leads there."""
+    axes.plot(*ends.T, color=OTHER_COLOUR, linewidth=0.9, zorder=1)
+    # The box hides the line behind the text.
+    text: Any = {**TEXT, **style, "color": MUTED_COLOUR, "bbox": {**BOX, "edgecolor": "none"}}
+    if answer:
+        x, y = ANSWER_WEIGHTS @ ends
+        axes.text(x, y, wrap_name(answer, ANSWER_LETTERS), **text)
 
 
 def _break_question(text: str, learner: Any, node: int) -> str:

@@ -1,15 +1,16 @@
 """The hash of a job: two jobs with the same hash have the same scores.
 
 It covers the settled configuration without its cosmetic keys, the data, the seed, the versions of the numerical
-libraries, the parts of bakeoff's code that affect results, and user-defined code. For example, an edit of k nearest
-neighbours changes the hashes of its jobs, but of no others.
+libraries, the parts of bakeoff's code that affect results, and user-defined code. Those parts are the files of the
+learner's family, the stages and the experiment; a test ensures that these folders import only a short list of other
+bakeoff modules. For example, an edit of k nearest neighbours changes the hashes of its jobs, but of no others.
 """
 
 import json
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
@@ -29,12 +30,11 @@ from bakeoff.pipeline.identity.source_code import (
     get_finder,
     get_package,
     hash_bytes,
-    hash_own_code,
     hash_text,
     is_of_user,
-    list_families,
 )
 from bakeoff.pipeline.text.secrets import expand_public_references
+from bakeoff.version import PACKAGE_FOLDER
 
 DECISIVE_KEYS = (
     "preprocessing", "learner", "tuning", "pruning", "balance", "target", "calibration", "threshold", "evaluation",
@@ -44,6 +44,11 @@ DECISIVE_KEYS = (
 DISTRIBUTIONS = {"numpy": ("numpy",), "sklearn": ("scikit-learn",)}
 """The packages whose versions affect every job, and the names under which they may be installed."""
 TARGET_KEY = "_target_"
+SHARED_PLACES = ("pipeline/experiment", "pipeline/stages")
+BASE = "base"
+"""The folder on which every family of learners is built."""
+DEFINITIONS = "definitions"
+"""The folder of the algorithms as presented in the lectures, which no job runs."""
 
 
 def hash_config(spec: Mapping[str, Any], dataset_digest: str) -> str:
@@ -88,6 +93,56 @@ def hash_config_code(spec: Mapping[str, Any]) -> str:
     files = {text for key, text in _iter_texts(_select_decisive(spec)) if key != TARGET_KEY and _names_file(text)}
     lines += sorted(f"file {name} {_hash_file(name)}" for name in files)
     return hash_text("\n".join(lines))
+
+
+def list_families(modules: Iterable[str]) -> frozenset[str]:
+    """Return the folders of ``learners/`` that contain the given modules, and the folders they depend on.
+
+    Parameters
+    ----------
+    modules : iterable of str
+        Dotted names; that of a package above the folders denotes all of them.
+
+    Examples
+    --------
+    >>> sorted(list_families(["bakeoff.learners.decision_tree.classifier", "sklearn.svm"]))
+    ['base', 'decision_tree', 'trees']
+    """
+    from bakeoff import learners
+
+    families: set[str] = set()
+    for module in modules:
+        package, *path = module.split(".")
+        if package == OWN_PACKAGE and path[:1] in ([], ["learners"]):
+            families |= set(path[1:2]) or _list_all_families()
+    return frozenset(families | {below for family in families for below in (BASE, *learners.BUILT_ON.get(family, ()))})
+
+
+@cache
+def hash_own_code(families: frozenset[str], folder: Path = PACKAGE_FOLDER) -> str:
+    """Return a digest of the stages, the experiment and families of learners, computed once per process.
+
+    Parameters
+    ----------
+    families : frozenset of str
+    folder : Path
+        The folder that contains ``learners`` and ``pipeline``.
+    """
+    places = sorted([*SHARED_PLACES, *(f"learners/{family}" for family in families)])
+    files = [file for place in places for file in _list_files(folder / place)]
+    lines = [f"{file.relative_to(folder).as_posix()} {hash_bytes(file.read_bytes())}" for file in files]
+    return hash_text("\n".join(lines))
+
+
+def _list_all_families() -> set[str]:
+    children = (PACKAGE_FOLDER / "learners").iterdir()
+    names = {path.stem for path in children if path.suffix == ".py" or (path / "__init__.py").exists()}
+    return names - {"__init__", DEFINITIONS}
+
+
+def _list_files(place: Path) -> list[Path]:
+    """Return the modules of a folder, or the module of that name."""
+    return sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
 
 
 def require_current_code(spec: Mapping[str, Any]) -> None:

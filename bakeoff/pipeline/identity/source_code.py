@@ -1,16 +1,12 @@
-"""The code that determines a result: that of bakeoff, and user-defined code reached from the configuration.
-
-From bakeoff, these are the files of the learner's family, the stages and the experiment. A test ensures that these
-folders import only a short list of other bakeoff modules.
+"""User-defined code: the modules of a configuration with their imports, and how they are found.
 
 User-defined code consists of the modules named by the configuration of a job and their imports that are neither
 installed nor part of Python or bakeoff. Comments, docstrings and formatting are ignored.
 
-User-defined modules, which are found in the current folder only if the user trusts their package.
-
 The current folder is not on the import path: installed packages import optional ones by name, and would run a file of
 somebody else that has such a name, at any time and in any process. A finder for a few names takes its place: the
-trusted packages, and the modules of the folder that they import, at any depth. Installed packages come first.
+packages that the user trusts, and the modules of the folder that they import, at any depth. Installed packages come
+first.
 """
 
 from __future__ import annotations
@@ -31,15 +27,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bakeoff.version import PACKAGE_FOLDER
-
 OWN_PACKAGE = "bakeoff"
-OWN_FOLDER = PACKAGE_FOLDER
-SHARED_PLACES = ("pipeline/experiment", "pipeline/stages")
-BASE = "base"
-"""The folder on which every family of learners is built."""
-DEFINITIONS = "definitions"
-"""The folder of the algorithms as presented in the lectures, which no job runs."""
 DIGEST_BYTES = 8
 
 
@@ -51,56 +39,6 @@ def hash_bytes(content: bytes) -> str:
 def hash_text(text: str) -> str:
     """Return a digest of a text: 16 hexadecimal digits."""
     return hash_bytes(text.encode())
-
-
-def list_families(modules: Iterable[str]) -> frozenset[str]:
-    """Return the folders of ``learners/`` that contain the given modules, and the folders they depend on.
-
-    Parameters
-    ----------
-    modules : iterable of str
-        Dotted names; that of a package above the folders denotes all of them.
-
-    Examples
-    --------
-    >>> sorted(list_families(["bakeoff.learners.decision_tree.classifier", "sklearn.svm"]))
-    ['base', 'decision_tree', 'trees']
-    """
-    from bakeoff import learners
-
-    families: set[str] = set()
-    for module in modules:
-        package, *path = module.split(".")
-        if package == OWN_PACKAGE and path[:1] in ([], ["learners"]):
-            families |= set(path[1:2]) or _list_all_families()
-    return frozenset(families | {below for family in families for below in (BASE, *learners.BUILT_ON.get(family, ()))})
-
-
-@cache
-def hash_own_code(families: frozenset[str], folder: Path = OWN_FOLDER) -> str:
-    """Return a digest of the stages, the experiment and families of learners, computed once per process.
-
-    Parameters
-    ----------
-    families : frozenset of str
-    folder : Path
-        The folder that contains ``learners`` and ``pipeline``.
-    """
-    places = sorted([*SHARED_PLACES, *(f"learners/{family}" for family in families)])
-    files = [file for place in places for file in _list_files(folder / place)]
-    lines = [f"{file.relative_to(folder).as_posix()} {hash_bytes(file.read_bytes())}" for file in files]
-    return hash_text("\n".join(lines))
-
-
-def _list_all_families() -> set[str]:
-    children = (OWN_FOLDER / "learners").iterdir()
-    names = {path.stem for path in children if path.suffix == ".py" or (path / "__init__.py").exists()}
-    return names - {"__init__", DEFINITIONS}
-
-
-def _list_files(place: Path) -> list[Path]:
-    """Return the modules of a folder, or the module of that name."""
-    return sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
 
 
 INSTALLED_FOLDERS = frozenset({"site-packages", "dist-packages"})

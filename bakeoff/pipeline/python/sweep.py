@@ -26,6 +26,7 @@ from bakeoff.pipeline.python.call import (
 )
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.sweep import display, engine, request
+from bakeoff.pipeline.sweep.command import SweepRequest
 from bakeoff.pipeline.sweep.jobs import DONE_KINDS, FINISHED, REFUSED, Job, JobOutcome, count_reasons
 from bakeoff.pipeline.tracking.stored_runs import SERIES_PREFIXES
 
@@ -80,7 +81,7 @@ def sweep(
     source = find_source(config_dir)
     all_words = (*data_words, *own_words)
     with own_process_state(), _single_threads():
-        report = request.run_requested_sweep(request.SweepRequest(all_words, source, quiet=not verbose))
+        report = request.run_requested_sweep(SweepRequest(all_words, source, quiet=not verbose))
         if not report.is_dry_run:
             _require_start(report)
         result = make_sweep_result(report, notes, write_command(all_words, source, "-m"))

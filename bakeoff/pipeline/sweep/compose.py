@@ -1,31 +1,25 @@
-"""The options of a sweep, and the composition of its jobs from values on a command line or in a space."""
+"""The composition of the jobs of a sweep: each file is read once, and each combination of groups is composed once."""
 
 from __future__ import annotations
 
-import itertools
-import math
 import pickle
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import getitem
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
-from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from bakeoff.pipeline.config import engine, settle
 from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.targets import Path as KeyPath
-from bakeoff.pipeline.config.words import SWEEP_KEYS, Invocation, read_duration
-from bakeoff.pipeline.errors import UserError, did_you_mean, is_whole
-from bakeoff.pipeline.sweep.jobs import INVALID, Job, JobOutcome
-from bakeoff.pipeline.tables.output_file import require_output_folder, write_private
+from bakeoff.pipeline.config.words import Invocation
+from bakeoff.pipeline.sweep.jobs import INVALID, Job
 from bakeoff.pipeline.text import secrets, wording
 
 JobWords = tuple[str, ...]
@@ -34,128 +28,6 @@ Choices = dict[str, str]
 """Group -> the chosen option."""
 YAML_WORDS = ("null", "true", "false", "nan")
 """Strings that would be parsed as other values without quotation marks."""
-SEARCH_METHODS = ("none", "zip", "grid", "random")
-SPACE_METHODS = ("grid", "random")
-"""The values of ``search.method`` that use the search space of a learner."""
-ON_INVALID = ("stop", "skip")
-ON_ERROR = ("continue", "stop")
-
-
-@dataclass(frozen=True)
-class SweepOptions:
-    """Options for making and running the jobs of a sweep.
-
-    Attributes
-    ----------
-    resume : bool
-        Whether to skip jobs that have a FINISHED run in the store.
-    workers : int
-        The number of processes on this machine.
-    timeout : float or None
-        The time limit of a job in seconds.
-    budget : float or None
-        The time limit of the sweep in seconds.
-    on_error : str
-        Whether to ``continue`` or to ``stop`` after a failed job.
-    on_invalid : {"stop", "skip"}
-    dry_run : bool
-        Whether to show the plan and run nothing.
-    max_jobs : int
-        The maximum number of jobs.
-    method : str
-        A name in `SEARCH_METHODS`, which determines how the jobs are chosen.
-    n, seed : int
-        The number of random points and their seed.
-    """
-
-    resume: bool
-    workers: int
-    timeout: float | None
-    budget: float | None
-    on_error: str
-    on_invalid: str
-    dry_run: bool
-    max_jobs: int
-    method: str
-    n: int
-    seed: int
-
-    @classmethod
-    def read(cls, master: DictConfig) -> SweepOptions:
-        """Return the options contained in the configuration of a sweep.
-
-        Parameters
-        ----------
-        master : DictConfig
-
-        Raises
-        ------
-        UserError
-            An option is missing or invalid.
-        """
-        options: Any = OmegaConf.to_container(OmegaConf.masked_copy(master, list(SWEEP_KEYS)), resolve=True)
-        missing = [key for key in SWEEP_KEYS if key not in options]
-        if missing:
-            raise UserError(f"{missing[0]} cannot be removed, because every sweep needs it; leave ~{missing[0]} out.")
-        for key in ("timeout", "budget"):
-            options[key] = read_duration(key, options[key])
-        search = options.pop("search") or {}
-        return cls(
-            **options, method=str(search.get("method", "none")), n=search.get("n", 1), seed=search.get("seed", 0)
-        )
-
-    def __post_init__(self) -> None:
-        numbers = (
-            ("max_jobs", self.max_jobs, self.max_jobs >= 1, "a positive number of jobs"),
-            ("workers", self.workers, self.workers >= 1, "a positive integer"),
-            ("search.n", self.n, is_whole(self.n, 1), "a positive integer"),
-            ("search.seed", self.seed, is_whole(self.seed, 0), "an integer of at least 0"),
-        )
-        for key, value, is_valid, need in numbers:
-            if not is_valid:
-                raise UserError(f"{key}={value!r} must be {need}.")
-        names = (
-            ("on_error", self.on_error, ON_ERROR),
-            ("on_invalid", self.on_invalid, ON_INVALID),
-            ("search.method", self.method, SEARCH_METHODS),
-        )
-        for key, name, allowed in names:
-            if name not in allowed:
-                raise UserError(f"{key}={name!r} is not allowed. {did_you_mean(name, allowed)}")
-
-    @property
-    def skips_invalid(self) -> bool:
-        """Whether invalid jobs are skipped instead of refusing the whole sweep."""
-        return self.on_invalid == "skip"
-
-    @property
-    def needs_workers(self) -> bool:
-        """Whether jobs run in separate processes, which can be killed when a time limit expires."""
-        return self.workers > 1 or self.timeout is not None
-
-
-def require_single_values(overrides: Sequence[Override]) -> None:
-    """Reject several values for a key of the sweep itself.
-
-    Parameters
-    ----------
-    overrides : sequence of Override
-        The overrides from which the sweep itself is composed.
-
-    Raises
-    ------
-    UserError
-    """
-    for override in overrides:
-        key = override.key_or_group
-        if override.is_sweep_override() and key.split(".")[0] in SWEEP_KEYS:
-            raise UserError(f"{override.input_line}: {key} is a key of the whole sweep; give it a single value.")
-
-
-LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
-"""Another launcher, which runs a batch of jobs and yields their outcomes in order."""
-
-
 INTEGER_WORD = re.compile(r"^((?:seed|\+*\w+\.[\w.]+)=)(-?(?:0|[1-9][0-9]{0,17}))\Z", re.ASCII)
 """A word that sets an integer of 64 bits, spelled as Hydra reads it; of the keys without a dot, only the seed is no
 part."""
@@ -365,166 +237,3 @@ def _quote_text(value: Any) -> Any:
         value = wording.escape_text(value)
     is_plain = value.isidentifier() and value.lower() not in YAML_WORDS
     return value if is_plain else QuotedString(value, Quote.single)
-
-
-@dataclass(frozen=True)
-class SweepCommand:
-    """The command of a sweep or a study, as Hydra parsed it.
-
-    Attributes
-    ----------
-    words : tuple of str
-        The overrides from which the jobs are made.
-    overrides : list of Override
-        The overrides, parsed.
-    options : SweepOptions
-    composer : Composer
-    launch : callable or None
-        A launcher other than Hydra's basic one.
-    folder : Path
-        The folder of the sweep.
-    master : DictConfig
-        The configuration of the sweep itself.
-    tracebacks : bool
-        Whether to print the tracebacks of failures.
-    quiet : bool
-        Whether to print nothing.
-    """
-
-    words: tuple[str, ...]
-    overrides: list[Override]
-    options: SweepOptions
-    composer: Composer
-    launch: LaunchJobs | None
-    folder: Path
-    master: DictConfig
-    tracebacks: bool
-    quiet: bool
-
-    def open_folder(self) -> None:
-        """Create the folder of the sweep, and write the configuration of the sweep into it.
-
-        Raises
-        ------
-        UserError
-            The folder cannot be written.
-        """
-        # The sweep itself was composed without the overrides of its jobs; the record contains the whole command.
-        with read_write(self.master.hydra), open_dict(self.master):
-            self.master.hydra.overrides.task = list(self.words)
-        require_output_folder(self.folder, "hydra.sweep.dir")
-        file = self.folder / "multirun.yaml"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_private(file, OmegaConf.to_yaml(self.master))
-        except OSError as error:
-            raise UserError(
-                f"hydra.sweep.dir={str(self.folder)!r} cannot be written: {error.strerror}; give another folder."
-            ) from None
-
-
-def expand_overrides(overrides: Sequence[Override], options: SweepOptions, composer: Composer) -> list[JobWords]:
-    """Return the overrides of each job: all combinations or paired values, and points of search spaces.
-
-    Parameters
-    ----------
-    overrides : sequence of Override
-        The overrides on the command line, where a key may have several values.
-    options : SweepOptions
-    composer : Composer
-        Finds the search space of the chosen learner.
-
-    Raises
-    ------
-    UserError
-        A range of values is not a list, the lists for ``zip`` differ in length, or there are too many jobs.
-    """
-    axes = {override.get_key_element(): _list_words(override, options.max_jobs) for override in overrides}
-    lengths = {key: len(words) for key, words in axes.items() if len(words) > 1}
-    n_jobs = max(lengths.values(), default=1) if options.method == "zip" else math.prod(lengths.values())
-    require_few_jobs(n_jobs, f"the values of {', '.join(lengths)}", options.max_jobs)
-    if options.method == "zip":
-        if len(set(lengths.values())) > 1:
-            given = ", ".join(f"{key} has {length}" for key, length in lengths.items())
-            raise UserError(f"search=zip needs the same number of values for each key, but {given}.")
-        return list(zip(*(words if len(words) > 1 else words * n_jobs for words in axes.values()), strict=True))
-    jobs: list[JobWords] = list(dict.fromkeys(itertools.product(*axes.values())))
-    if options.method not in SPACE_METHODS:
-        return jobs
-    points: list[JobWords] = []
-    for words in jobs:
-        points += _search_space(words, composer, options)
-        require_few_jobs(len(points), f"search={options.method} of {' '.join(words)}", options.max_jobs)
-    return points
-
-
-def require_few_jobs(n_jobs: int, cause: str, max_jobs: int) -> None:
-    """Reject more jobs than allowed; the cause begins the message."""
-    if n_jobs > max_jobs:
-        raise UserError(f"{cause} make more than max_jobs={max_jobs} jobs; give fewer values, or a larger max_jobs.")
-
-
-def _list_words(override: Override, max_jobs: int) -> list[str]:
-    """Return an override for each value of a key; if there are too many, return one more than allowed."""
-    key = override.get_key_element()
-    if not override.is_sweep_override():
-        value = override.get_value_element_as_str()
-        return [f"{key}={value}" if value or not override.is_delete() else key]
-    if not override.is_discrete_sweep():
-        raise UserError(f"{override.input_line}: an interval has infinitely many values; give a list, or range(...).")
-    try:
-        values = list(itertools.islice(override.sweep_string_iterator(), max_jobs + 1))
-    except (ArithmeticError, ValueError, HydraException):  # of Decimal, range and the types of Hydra
-        raise UserError(
-            f"{override.input_line}: these values cannot be listed; write them out, as in KEY=A,B, or as one range "
-            "with finite ends and a step other than 0."
-        ) from None
-    if not values:
-        raise UserError(f"{override.input_line} has no values; write at least one.")
-    return [f"{key}={value}" for value in values]
-
-
-def _search_space(words: JobWords, composer: Composer, options: SweepOptions) -> Iterator[JobWords]:
-    """Yield a job for each point of the learner's search space, or the given job if there is no space.
-
-    A key set on the command line is not searched, as in a study.
-    """
-    from sklearn.model_selection import ParameterGrid  # invalid words are refused before this import
-
-    try:
-        space = composer.compose(words)[0].get("space")
-    except UserError:
-        yield words  # the plan reports it
-        return
-    given_keys = {word.lstrip("+~").partition("=")[0] for word in words}
-    found = [
-        {name: values for name, values in grid.items() if _learner_key(name) not in given_keys}
-        for grid in ([space] if isinstance(space, Mapping) else space or [])
-    ]
-    try:
-        points = ParameterGrid(found or {})
-    except (TypeError, ValueError) as error:
-        raise UserError(f"space: {error}") from error
-    indices: Sequence[int] = range(min(len(points), options.max_jobs + 1))
-    if options.method == "random" and options.n < len(points):
-        # The points are drawn by index, so spaces of any size need no memory.
-        indices = Random(options.seed).sample(range(len(points)), options.n)
-    # The search space is not part of a job, so its overrides are left out.
-    fixed = [word for word in words if not word.lstrip("+~").startswith("space")]
-    for index in indices:
-        yield (*fixed, *(f"{_learner_key(name)}={override_text(value)}" for name, value in points[index].items()))
-
-
-def _learner_key(parameter: str) -> str:
-    """Return the key of a parameter; scikit-learn writes nested parameters as part__parameter."""
-    return f"learner.{parameter.replace('__', '.')}"
-
-
-def varying_keys(jobs: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return the keys that take more than one value over the jobs."""
-    values: dict[str, set[str]] = {}
-    for words in jobs:
-        for word in words:
-            key, _, value = word.lstrip("+~").partition("=")
-            values.setdefault(key, set()).add(value)
-    return tuple(key for key, distinct in values.items() if len(distinct) > 1)

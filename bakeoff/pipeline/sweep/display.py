@@ -23,11 +23,11 @@ from bakeoff.pipeline.sweep.jobs import (
     STOPPED,
     TO_DO,
     JobOutcome,
+    Work,
     count_reasons,
 )
 from bakeoff.pipeline.sweep.planning import Plan
 from bakeoff.pipeline.sweep.run_screen import WorkBar
-from bakeoff.pipeline.sweep.work import Work
 from bakeoff.pipeline.tables.table import EMPTY, Cell, Row, Table, align_lines, make_table, print_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import (
@@ -89,17 +89,7 @@ def make_tables(outcomes: Iterable[JobOutcome]) -> list[ResultTable]:
     placed = [outcome for outcome in outcomes if outcome.cell is not None and outcome.kind != STOPPED]
     results = _distinguish_cells(sorted(placed, key=lambda outcome: outcome.number))
     headlines = dict.fromkeys(outcome.headline for outcome in results.values() if outcome.headline)
-    tables = []
-    for metric in headlines:
-        # An unfinished job has no headline metric, so it belongs to the table of its dataset.
-        datasets = {dataset for (_, dataset), outcome in results.items() if outcome.headline == metric}
-        members = {
-            cell: outcome
-            for cell, outcome in results.items()
-            if cell[1] in datasets and outcome.headline in ("", metric)
-        }
-        tables.append(_make_table(metric, members))
-    return tables
+    return [_make_table(metric, results) for metric in headlines]
 
 
 def _distinguish_cells(outcomes: Sequence[JobOutcome]) -> dict[tuple[str, str], JobOutcome]:
@@ -118,28 +108,32 @@ def _distinguish_cells(outcomes: Sequence[JobOutcome]) -> dict[tuple[str, str], 
 
 def _make_table(metric: str, results: Mapping[tuple[str, str], JobOutcome]) -> ResultTable:
     """Return a table with configurations ordered by mean rank, where a missing score counts as the last rank."""
-    rows = list(dict.fromkeys(configuration for configuration, _ in results))
-    columns = list(dict.fromkeys(dataset for _, dataset in results))
-    scores = pd.DataFrame(np.nan, pd.Index(rows, name="configuration"), pd.Index(columns, name="dataset"))
-    for (configuration, dataset), outcome in results.items():
-        if outcome.kind in (FINISHED, SKIPPED):
-            scores.loc[configuration, dataset] = outcome.metrics.get(metric, np.nan)
-    is_greater = next(outcome.greater_is_better for outcome in results.values() if outcome.headline == metric)
+    measured = {cell: outcome for cell, outcome in results.items() if outcome.headline == metric}
+    datasets = {dataset for _, dataset in measured}
+    # An unfinished job has no headline metric, so it belongs to the table of its dataset.
+    members = {
+        cell: outcome
+        for cell, outcome in results.items()
+        if cell in measured or (cell[1] in datasets and not outcome.headline)
+    }
+    cells = pd.MultiIndex.from_tuples(members, names=["configuration", "dataset"])
+    means = pd.Series([outcome.metrics.get(metric, np.nan) for outcome in members.values()], cells)
+    scores = means.unstack().reindex(index=cells.unique(0), columns=cells.unique(1))
+    is_greater = next(iter(measured.values())).greater_is_better
     ranks = scores.rank(ascending=not is_greater, na_option="bottom").mean(axis=1)
-    return ResultTable(metric, is_greater, scores.loc[ranks.sort_values(kind="stable").index], results)
+    return ResultTable(metric, is_greater, scores.loc[ranks.sort_values(kind="stable").index], members)
 
 
 def tabulate_results(table: ResultTable) -> Table:
     """Return a row for each configuration with its score on each dataset, or the reason why there is none."""
-    is_best = table.is_best.to_numpy()
+    datasets = list(map(str, table.scores.columns))
     rows: list[Row] = []
-    for row, name in enumerate(map(str, table.scores.index)):
+    for name, marks in zip(map(str, table.scores.index), table.is_best.to_numpy(), strict=True):
         cells = [
-            _write_result(table, name, dataset, bool(is_best[row, column]))
-            for column, dataset in enumerate(map(str, table.scores.columns))
+            _write_result(table, name, dataset, bool(is_best)) for dataset, is_best in zip(datasets, marks, strict=True)
         ]
         rows.append([name, *cells])
-    return make_table(table.metric, ["configuration", *map(str, table.scores.columns)], rows)
+    return make_table(table.metric, ["configuration", *datasets], rows)
 
 
 def _write_result(table: ResultTable, configuration: str, dataset: str, is_best: bool) -> Cell:
@@ -160,20 +154,19 @@ def add_stored_scores(outcomes: Sequence[JobOutcome], store: Store | None) -> li
     outcomes : sequence of JobOutcome
     store : Store or None
     """
-    done = [outcome for outcome in outcomes if outcome.kind in (FINISHED, SKIPPED) and not outcome.metrics]
-    ids = [outcome.run_id for outcome in done if outcome.run_id is not None]
+    lacking = [outcome for outcome in outcomes if outcome.kind in (FINISHED, SKIPPED) and not outcome.metrics]
+    ids = [outcome.run_id for outcome in lacking if outcome.run_id is not None]
     if store is None or not ids:
         return list(outcomes)
     stored = {run.run_id: run for run in read_scores(store, ids)}
     return [
-        _add_scores(outcome, stored[outcome.run_id]) if outcome.run_id in stored and not outcome.metrics else outcome
-        for outcome in outcomes
+        outcome if outcome.metrics else _add_scores(outcome, stored.get(outcome.run_id or "")) for outcome in outcomes
     ]
 
 
-def _add_scores(outcome: JobOutcome, run: StoredRun) -> JobOutcome:
-    headline = find_headline(run.params, run.metrics)
-    if headline is None:
+def _add_scores(outcome: JobOutcome, run: StoredRun | None) -> JobOutcome:
+    headline = None if run is None else find_headline(run.params, run.metrics)
+    if outcome.metrics or run is None or headline is None:
         return outcome
     is_greater = is_greater_better(headline, run.params)
     return replace(outcome, headlines=(headline,), metrics=run.metrics, greater_is_better=is_greater)

@@ -12,7 +12,7 @@ from typing import Any, final
 
 from bakeoff.pipeline.experiment.loop import limit_processes
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
-from bakeoff.pipeline.sweep.compose import LaunchJobs, SweepCommand
+from bakeoff.pipeline.sweep.command import LaunchJobs, SweepCommand
 from bakeoff.pipeline.sweep.display import ResultTable, SweepDisplay, add_stored_scores, make_tables
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import (
@@ -204,28 +204,28 @@ class SweepReport:
         return bool(self.plan.with_state(INVALID)) and not self.skips_invalid
 
 
-@dataclass
 class SweepEngine:
     """Plans and runs a sweep, and prints its progress.
 
-    Attributes
+    Parameters
     ----------
     command : SweepCommand
         The command, whose folder is created only if a job runs.
+
+    Attributes
+    ----------
     runner : JobRunner
         The runner of this process.
     """
 
-    command: SweepCommand
-    runner: JobRunner = field(init=False)
-
-    def __post_init__(self) -> None:
-        command = self.command
-        options = command.options
+    def __init__(self, command: SweepCommand) -> None:
+        self.command = command
+        options = self.options = command.options
+        self._deadline = time.monotonic() + (options.budget or math.inf)
+        self._uses_workers = command.launch is None and options.needs_workers
         # User-defined code is left to the processes that run jobs, because it may end its process.
         runs_here = command.launch is None and not options.needs_workers
-        self._deadline = time.monotonic() + (options.budget or math.inf)
-        self.runner = JobRunner(options.resume, options.timeout, command.tracebacks, tries_own_code=runs_here)
+        self.runner = JobRunner(options.resume, options.timeout, command.request.tracebacks, tries_own_code=runs_here)
 
     def run(self, jobs: Sequence[Job]) -> SweepReport:
         """Plan composed jobs and run those that are not done.
@@ -239,15 +239,15 @@ class SweepEngine:
         UserError
             The store cannot be written.
         """
-        options = self.command.options
-        if self.command.launch is None and options.needs_workers and not options.dry_run:
+        options = self.options
+        if self._uses_workers and not options.dry_run:
             prepare_server()
         report = self.check(jobs, resume=options.resume)
         if options.dry_run:
             plan = add_estimates(report.plan, self.runner)
             if options.budget is not None:
                 plan = mark_left(plan, options.budget, options.workers)
-            SweepDisplay(0, self.command.quiet).show_plan(plan, options.workers)
+            SweepDisplay(0, self.command.request.quiet).show_plan(plan, options.workers)
             return replace(report, plan=plan)
         return report if report.is_refused else self._run_planned(report)
 
@@ -260,9 +260,8 @@ class SweepEngine:
         resume : bool
             Whether finished jobs are looked up in the store.
         """
-        command = self.command
-        options = command.options
-        display = SweepDisplay(0, command.quiet)
+        options = self.options
+        display = SweepDisplay(0, self.command.request.quiet)
         plan = make_plan(jobs, self.runner, display.err.print, resume=resume)
         store = find_store(plan.jobs, self.runner)
         findings = dict.fromkeys([
@@ -273,7 +272,7 @@ class SweepEngine:
         display.warn(tuple(findings))
         report = SweepReport(
             [job.to_outcome(REFUSED, job.reason) for job in plan.with_state(INVALID)],
-            name=command.folder.name,
+            name=self.command.folder.name,
             plan=plan,
             notes=tuple(findings),
             is_dry_run=options.dry_run,
@@ -287,7 +286,7 @@ class SweepEngine:
         """Run the planned jobs that are not done, and return the report with their outcomes."""
         plan = report.plan
         to_do = plan.with_state(TO_DO)
-        display = SweepDisplay(len(to_do), self.command.quiet)
+        display = SweepDisplay(len(to_do), self.command.request.quiet)
         # A store that cannot be written must be rejected before the first job runs.
         for job in to_do:
             get_tracker(self.runner.resources, job.spec).open_store()
@@ -318,13 +317,40 @@ class SweepEngine:
 
     def _choose_search(self, plan: Plan) -> Search:
         """Return the jobs that are not done, in the order in which they run."""
-        options = self.command.options
-        if options.budget is None:
-            return ListedJobs(plan.with_state(TO_DO), self.command.launch is None and options.needs_workers)
+        if self.options.budget is None:
+            return ListedJobs(plan.with_state(TO_DO), self._uses_workers)
         return BudgetedJobs(order_jobs(add_estimates(plan, self.runner)), self._deadline)
+
+    @contextmanager
+    def open_executor(self, search: Search) -> Iterator[RunJobs]:
+        """Create the folder of the sweep, and yield the function that runs jobs.
+
+        It runs them with another launcher, in workers, or in this process. Workers start before any threads do, because
+        a process with threads cannot be forked safely.
+
+        Raises
+        ------
+        UserError
+            The folder cannot be written.
+        """
+        launch = self.command.launch
+        if self._uses_workers and search.n_jobs > 0:
+            with Workers(self.runner, limit_processes(self.options.workers, search.n_jobs)) as workers:
+                self.command.open_folder()
+                yield workers.run_jobs
+        else:
+            self.command.open_folder()
+            yield partial(map, self.runner.run_job) if launch is None else partial(self._launch_batches, launch, search)
+
+    def _launch_batches(self, launch: LaunchJobs, search: Search, jobs: Iterable[Job]) -> Iterator[JobOutcome]:
+        remaining = iter(jobs)
+        while batch := list(islice(remaining, search.batch_size)):
+            yield from launch(batch, self.options)
 
     def run_search(self, search: Search, run_jobs: RunJobs, display: SweepDisplay, outcomes: list[JobOutcome]) -> None:
         """Run the jobs of a search, and append their outcomes to those already known.
+
+        A job that runs in another process is tried again until it has ended, because it may fail there.
 
         Parameters
         ----------
@@ -340,39 +366,12 @@ class SweepEngine:
             Ctrl-C or SIGTERM; the runs have ended as KILLED.
         """
         self.runner.show_work = display.show_work
-        loop = SweepLoop(self.command.options.on_error == "stop", display, search, outcomes)
+        loop = SweepLoop(self.options.on_error == "stop", display, search, outcomes)
         try:
             loop.run_all(run_jobs)
         except KeyboardInterrupt:
             display.show(CONTINUED)
             raise
-
-    @contextmanager
-    def open_executor(self, search: Search) -> Iterator[RunJobs]:
-        """Create the folder of the sweep, and yield the function that runs jobs.
-
-        It runs them with another launcher, in workers, or in this process. Workers start before any threads do, because
-        a process with threads cannot be forked safely.
-
-        Raises
-        ------
-        UserError
-            The folder cannot be written.
-        """
-        launch = self.command.launch
-        options = self.command.options
-        if launch is None and options.needs_workers and search.n_jobs > 0:
-            with Workers(self.runner, limit_processes(options.workers, search.n_jobs)) as workers:
-                self.command.open_folder()
-                yield workers.run_jobs
-        else:
-            self.command.open_folder()
-            yield partial(map, self.runner.run_job) if launch is None else partial(self._launch_batches, launch, search)
-
-    def _launch_batches(self, launch: LaunchJobs, search: Search, jobs: Iterable[Job]) -> Iterator[JobOutcome]:
-        remaining = iter(jobs)
-        while batch := list(islice(remaining, search.batch_size)):
-            yield from launch(batch, self.command.options)
 
 
 @dataclass

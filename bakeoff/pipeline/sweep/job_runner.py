@@ -1,12 +1,13 @@
-"""Execution of the jobs of one process, one after another, without side effects between them.
+"""The execution of jobs, each from the checks of its settled configuration to its last stored value.
 
-A job, from the checks of its settled configuration to the last stored value.
+The jobs of a process run one after another, without side effects between them.
 """
 
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,8 +32,7 @@ from bakeoff.pipeline.identity.config_hash import hash_config
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.done_jobs import BUSY_REASON, Claims, find_ended_job
-from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress
-from bakeoff.pipeline.sweep.work import Meter, ShowWork, Work, ignore_work
+from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress, ShowWork, Work, ignore_work
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.card import measure_fold, summarize_folds
@@ -41,7 +41,7 @@ from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import measure_size
 
-ContinueRule = Callable[[Experiment, Sequence[FoldResult]], bool]
+ContinueRule = Callable[[Sequence[FoldResult]], bool]
 """Returns whether to evaluate the next fold, given the folds so far."""
 
 
@@ -147,9 +147,56 @@ def settle_rows(spec: Mapping[str, Any], resources: PartCache) -> dict[str, Any]
     return settle.settle_decision_rows(spec, has_free_rows=resources.get_dataset(spec).names_validation_rows)
 
 
-def always_continue(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
+def always_continue(folds: Sequence[FoldResult]) -> bool:
     """Return True, so that every fold is evaluated."""
     return True
+
+
+REPORT_SECONDS = 0.5
+"""The shortest time between two reports of a job, so that shorter jobs make a single one."""
+
+
+class Meter:
+    """Counts the fits and folds of a job, and reports them at the start and now and then.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    splits : Splits
+    show : callable
+        Receives the reports.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        The experiment whose fits are counted.
+    """
+
+    def __init__(self, experiment: Experiment, splits: Splits, show: ShowWork) -> None:
+        self.experiment = replace(experiment, count_fit=self._count_fit)
+        self._per_split = experiment.fits_per_split
+        self._work = Work(0, self._per_split * len(splits.fitted), 0, len(splits.folds))
+        self._show = show
+        self._reported = time.monotonic()
+        show(self._work)
+
+    def count_folds(self, folds: Iterable[FoldResult]) -> Iterator[FoldResult]:
+        """Yield the results of the folds, and count each with all its fits."""
+        for n_done, fold in enumerate(folds, 1):
+            # Fits in other processes, and candidates that were left out, have not been counted.
+            self._report(folds=n_done, fits=n_done * self._per_split)
+            yield fold
+
+    def _count_fit(self) -> None:
+        self._report(fits=self._work.fits + 1)
+
+    def _report(self, **done: int) -> None:
+        """Change the counts, and report them if the last report was long ago."""
+        self._work = self._work._replace(**done)
+        now = time.monotonic()
+        if now - self._reported >= REPORT_SECONDS:
+            self._reported = now
+            self._show(self._work)
 
 
 def execute_job(
@@ -167,7 +214,7 @@ def execute_job(
     show_work : callable
         Receives the number of fits and folds that are done, now and then.
     should_continue : callable
-        (experiment, folds so far) -> whether to evaluate the next fold; called after each fold.
+        (folds so far) -> whether to evaluate the next fold; called after each fold.
 
     Raises
     ------
@@ -192,7 +239,7 @@ def execute_job(
                 run.record_fold(fold)
                 folds.append(fold)
                 # The rule is called after the last fold as well, because a study records its score.
-                if not should_continue(experiment, folds) and len(folds) < n_folds:
+                if not should_continue(folds) and len(folds) < n_folds:
                     raise RunStopped(f"after {len(folds)} of {n_folds} folds")
             model = _hide_in_warnings(fit_final_model(meter.experiment, splits, last), configuration)
             run.finish(model, prepared.figure_choice.figures)
@@ -351,7 +398,8 @@ class JobRunner:
             with limit_time(self.timeout):
                 prepared = self._take_prepared(job)
                 tracker = get_tracker(self.resources, job.spec)
-                result = execute_job(prepared, tracker, partial(self.show_work, job.number), self._continue_rule(job))
+                rule = partial(self._should_continue, job)
+                result = execute_job(prepared, tracker, partial(self.show_work, job.number), rule)
         except UserError as error:
             return job.to_outcome(jobs.REFUSED, str(error))
         except KeyboardInterrupt:
@@ -381,16 +429,11 @@ class JobRunner:
             return prepared
         return prepare_job(job.spec, job.invocation, self.resources, job_hash=job.hash)
 
-    def _continue_rule(self, job: Job) -> ContinueRule:
-        """Return the rule that decides after each fold of a job whether to evaluate the next one."""
-        should_continue = self.should_continue
-        if should_continue is None:
-            return always_continue
-
-        def continue_rule(experiment: Experiment, folds: Sequence[FoldResult]) -> bool:
-            return should_continue(JobProgress(job.number, len(folds), measure_fold(folds[-1])))
-
-        return continue_rule
+    def _should_continue(self, job: Job, folds: Sequence[FoldResult]) -> bool:
+        """Return whether to evaluate the next fold of a job."""
+        if self.should_continue is None:
+            return True
+        return self.should_continue(JobProgress(job.number, len(folds), measure_fold(folds[-1])))
 
 
 class TimedOut(BaseException):

@@ -1,14 +1,14 @@
-"""The jobs of a sweep, from their overrides to their outcomes."""
+"""The jobs of a sweep, from their overrides to their outcomes, and how much of their work is done."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bakeoff.pipeline.config.words import Invocation
-from bakeoff.pipeline.text.wording import format_count, format_mean, name_first
+from bakeoff.pipeline.text.wording import count_nouns, format_count, format_mean, name_first
 
 SWEEPS_FOLDER = "outputs/sweeps"
 """The parent of the folders of sweeps."""
@@ -114,6 +114,29 @@ class Job:
     def to_outcome(self, kind: str, reason: str = "", run_id: str | None = None) -> JobOutcome:
         """Return the outcome of the job without measured values."""
         return JobOutcome(self.number, self.name, kind, reason, run_id=run_id, cell=self.cell)
+
+
+class Work(NamedTuple):
+    """The fits and folds of a job: how many are done, and how many there are."""
+
+    fits: int
+    n_fits: int
+    folds: int
+    n_folds: int
+
+    @property
+    def text(self) -> str:
+        """The counts, such as ``203 of 606 fits, 2 of 5 folds``."""
+        fits = f"{format_count(self.fits)} of {count_nouns(self.n_fits, 'fit')}"
+        return f"{fits}, {self.folds} of {count_nouns(self.n_folds, 'fold')}"
+
+
+ShowWork = Callable[[Work], object]
+"""Shows how much of a job is done."""
+
+
+def ignore_work(*work: object) -> None:
+    """Show nothing."""
 
 
 class JobProgress(NamedTuple):

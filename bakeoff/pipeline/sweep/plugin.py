@@ -1,33 +1,21 @@
-"""The interface between sweeps and Hydra: it reads the command and composes the jobs."""
+"""The sweepers that Hydra's configuration names: one plans all jobs of a sweep, and the other runs a study."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.types import HydraContext
-from hydra.utils import instantiate
-from omegaconf import DictConfig
-
-from bakeoff.pipeline.config.trust import BASIC_LAUNCHER
-from bakeoff.pipeline.config.words import SWEEP_KEYS, list_words, reject_unread_space
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.compose import (
+from bakeoff.pipeline.config.words import reject_unread_space
+from bakeoff.pipeline.errors import require_package
+from bakeoff.pipeline.sweep.command import (
     SPACE_METHODS,
-    Composer,
     SweepCommand,
-    SweepOptions,
     expand_overrides,
+    list_varying_keys,
     require_few_jobs,
-    require_single_values,
-    varying_keys,
 )
 from bakeoff.pipeline.sweep.jobs import Job
-from bakeoff.pipeline.sweep.request import SweepRequest
-from bakeoff.pipeline.text import secrets, wording
+from bakeoff.pipeline.text import wording
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.engine import SweepReport
@@ -43,94 +31,60 @@ class PlanningSweeper:
     """
 
     def __init__(self, params: Mapping[str, str] | None = None) -> None:
-        self._words = [f"{key}={value}" for key, value in (params or {}).items()]
+        self.params = params
 
-    def run(self, request: SweepRequest, context: HydraContext, master: DictConfig) -> SweepReport:
+    def run(self, command: SweepCommand) -> SweepReport:
         """Compose all jobs of a sweep, run them with the engine, and return its report.
 
         Parameters
         ----------
-        request : SweepRequest
-            The request, with the words of the jobs.
-        context : HydraContext
-        master : DictConfig
-            The configuration of the sweep itself.
+        command : SweepCommand
 
         Raises
         ------
         UserError
             An option of the sweep is invalid. Invalid jobs do not raise; the plan reports them.
         """
-        command = read_command(self._words, request, context, master)
-        composed = request.composed or _compose_jobs(command, request.jobs)
+        composed = command.request.composed or _compose_jobs(command)
         require_few_jobs(len(composed), "the command", command.options.max_jobs)
-        settled = [job.spec for job in composed if job.spec]
         if command.options.method not in SPACE_METHODS:
-            reject_unread_space(command.words, settled)
+            reject_unread_space(command.request.words, [job.spec for job in composed if job.spec])
         # Invalid words are refused before the numerical packages are imported.
         from bakeoff.pipeline.sweep.engine import SweepEngine
 
         return SweepEngine(command).run(composed)
 
 
-def read_command(
-    params: Sequence[str], request: SweepRequest, context: HydraContext, master: DictConfig
-) -> SweepCommand:
-    """Read the command of a sweep from the arguments that Hydra passes to a sweeper.
-
-    Parameters
-    ----------
-    params : sequence of str
-        Overrides from the configuration of the sweeper; those of the request take precedence.
-    request : SweepRequest
-        The request, with the words of the jobs.
-    context : HydraContext
-    master : DictConfig
-        The configuration of the sweep itself.
-
-    Raises
-    ------
-    UserError
-        An option of the sweep is invalid.
-    """
-    # Otherwise each combination would contain both values of a key and use the last one.
-    given = {word.lstrip("+~").partition("=")[0] for word in request.words}
-    words = [*(word for word in params if word.partition("=")[0] not in given), *request.words]
-    for word in params:
-        key = word.partition("=")[0]
-        if key in SWEEP_KEYS:
-            raise UserError(f"hydra.sweeper.params: {key} applies to the whole sweep; give {word} beside -m.")
-        if secrets.hide_secrets(word) != word:
-            raise UserError(f"hydra.sweeper.params: {key} contains the value of a secret; give {key} beside -m.")
-    # Values of the configuration may refer to Hydra's settings.
-    HydraConfig.instance().set_config(master)
-    parser = OverridesParser.create(config_loader=context.config_loader)
-    parsed = parser.parse_overrides(words)
-    # The words of the master configuration set options of the sweep itself, which cannot vary between jobs.
-    require_single_values(parser.parse_overrides(list_words(master.hydra.overrides.task)))
-    has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
-    options = SweepOptions.read(master)
-    if options.budget is not None and not has_basic_launcher:
-        raise UserError("budget limits the sweeps of this machine; leave out budget, or hydra/launcher.")
-    return SweepCommand(
-        words=tuple(words),
-        overrides=parsed,
-        options=options,
-        composer=Composer(context.config_loader, master),
-        launch=None if has_basic_launcher else instantiate(master.hydra.launcher, _convert_="all").launch,
-        folder=Path(str(master.hydra.sweep.dir)),
-        master=master,
-        tracebacks=request.tracebacks,
-        quiet=request.quiet,
-    )
-
-
-def _compose_jobs(command: SweepCommand, jobs: Sequence[Sequence[str]] | None) -> list[Job]:
+def _compose_jobs(command: SweepCommand) -> list[Job]:
     """Compose jobs from their overrides, by default those that the words of a command describe."""
     from bakeoff.pipeline.sweep.run_screen import announce_long
 
-    if jobs is None:
-        jobs = expand_overrides(command.overrides, command.options, command.composer)
-    varying = varying_keys(jobs)
-    watched = announce_long(jobs, "composing", wording.make_console(stderr=True, quiet=command.quiet).print)
+    jobs = expand_overrides(command) if command.request.jobs is None else command.request.jobs
+    varying = list_varying_keys(jobs)
+    announce = wording.make_console(stderr=True, quiet=command.request.quiet).print
+    watched = announce_long(jobs, "composing", announce)
     return [command.composer.compose_job(number, words, varying) for number, words in enumerate(watched)]
+
+
+class OptunaSweeper:
+    """Final: lets Optuna, which is imported when a study starts, choose the jobs of a sweep.
+
+    Parameters
+    ----------
+    params : mapping of str to str
+        As for `PlanningSweeper`.
+    **settings
+        The fields of `bakeoff.pipeline.sweep.study.storage.StudySettings`.
+    """
+
+    def __init__(self, params: Mapping[str, str], **settings: Any) -> None:
+        self.params = params
+        self._settings = settings
+
+    def run(self, command: SweepCommand) -> SweepReport:
+        """Run the study that a command describes."""
+        require_package("optuna", "hydra/sweeper=optuna")
+        from bakeoff.pipeline.sweep.study.storage import StudySettings
+        from bakeoff.pipeline.sweep.study.sweeper import run_study
+
+        return run_study(StudySettings(**self._settings), command)

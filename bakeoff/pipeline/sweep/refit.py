@@ -18,7 +18,8 @@ from bakeoff.pipeline.model.training_record import SCORE_PREFIXES
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.sweep.differences import SCORES, compare_values, write_number
-from bakeoff.pipeline.sweep.work import Meter, ShowWork
+from bakeoff.pipeline.sweep.job_runner import Meter
+from bakeoff.pipeline.sweep.jobs import ShowWork
 from bakeoff.pipeline.text.wording import name_first
 from bakeoff.pipeline.tracking import names, run_content
 from bakeoff.pipeline.tracking.card import summarize_folds

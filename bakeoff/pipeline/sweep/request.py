@@ -1,4 +1,7 @@
-"""The request for a sweep, from the command line or Python, and the function that runs it."""
+"""What a command line or a Python call asks for, one run or a sweep, and the functions that do it.
+
+Numerical packages are imported only when the words of the request have been checked.
+"""
 
 from __future__ import annotations
 
@@ -8,50 +11,101 @@ import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bakeoff.pipeline.config.compose_job import ComposedRun, compose_job, job_environment, run_folder
+from bakeoff.pipeline.config.flags import MULTIRUN_FLAGS, find_source, read_flags, show, shows_only, shows_tracebacks
+from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.config.words import SWEEP_WORD, check_overrides, read_duration
 from bakeoff.pipeline.errors import StoreError, UserError
-from bakeoff.pipeline.text.secrets import describe_error, format_traceback
+from bakeoff.pipeline.text.secrets import conceal_words, describe_error, format_traceback
 
 if TYPE_CHECKING:
+    from bakeoff.pipeline.config.compose_job import ComposedRun
     from bakeoff.pipeline.config.engine import ConfigSource
+    from bakeoff.pipeline.sweep.command import SweepRequest
     from bakeoff.pipeline.sweep.engine import SweepReport
     from bakeoff.pipeline.sweep.job_runner import JobResult, PreparedJob
     from bakeoff.pipeline.sweep.jobs import Job
     from bakeoff.pipeline.sweep.run_screen import RunScreen
     from bakeoff.pipeline.tracking import Tracker
 
+STUDY_PREFIX = "jobs="
+"""The beginning of the word that names the file of a study."""
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-@dataclass(frozen=True)
-class SweepRequest:
-    """The request for a sweep.
+class Experiments(NamedTuple):
+    """The experiments that a command line describes.
 
     Attributes
     ----------
-    words : tuple of str
-        The overrides, of which those of jobs may have several values.
+    overrides : tuple of str
     source : ConfigSource
-        The files from which the jobs are composed.
-    jobs : sequence of sequence of str or None
-        The overrides of each job if they are already known; None to make them from `words`.
-    composed : sequence of Job
-        Jobs with settled configurations, which replace those of `words`.
-    tracebacks : bool
-        Whether to print the traceback of each failed job.
-    quiet : bool
-        Whether to print nothing, because the caller uses the report.
+    is_sweep : bool
     """
 
-    words: tuple[str, ...]
+    overrides: tuple[str, ...]
     source: ConfigSource
-    jobs: Sequence[Sequence[str]] | None = None
+    is_sweep: bool
+
+
+def read_experiments(words: Sequence[str]) -> Experiments | None:
+    """Return the experiments described by a command line; if it only requests output, print it and return None."""
+    arguments = read_flags(words)
+    check_overrides(arguments.overrides)
+    study = [word for word in arguments.overrides if word.startswith(STUDY_PREFIX)]
+    if study and not arguments.multirun:
+        raise UserError(f"{study[0]} names the jobs of a sweep; add -m.")
+    arguments.overrides = add_trust_of_environment(arguments.overrides)
+    source = find_source(arguments)
+    if shows_only(arguments):
+        show(arguments, source)
+        return None
+    return Experiments(tuple(arguments.overrides), source, arguments.multirun)
+
+
+def run_sweep(
+    words: Sequence[str], jobs: Sequence[Sequence[str]] | None = None, quiet: bool = False
+) -> SweepReport | None:
+    """Run the sweep described by a command line, and return its report; return None if only help is requested.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Flags and overrides, with or without ``-m``.
+    jobs : sequence of sequence of str, optional
+        The overrides of each job; by default they are made from `words`.
+    quiet : bool
+        Whether to print nothing.
+    """
+    others = [word for word in words if word not in MULTIRUN_FLAGS]
+    experiments = read_experiments([MULTIRUN_FLAGS[0], *others])
+    return None if experiments is None else run_described_sweep(experiments, jobs, quiet)
+
+
+def run_described_sweep(
+    experiments: Experiments, jobs: Sequence[Sequence[str]] | None = None, quiet: bool = False
+) -> SweepReport:
+    """Run the sweep that a command line describes, and return its report; for the jobs see `run_sweep`."""
+    from bakeoff.pipeline.sweep.command import SweepRequest
+
+    # Jobs share the processors, rather than matrix products. NumPy reads these variables when it is loaded.
+    set_single_threads()
+    concealed = None if jobs is None else [conceal_words(job)[0] for job in jobs]
+    words: Sequence[str] = experiments.overrides
     composed: Sequence[Job] = ()
-    tracebacks: bool = False
-    quiet: bool = False
+    if any(word.startswith(STUDY_PREFIX) for word in words):
+        from bakeoff.pipeline.sweep.study_file import read_study_words
+
+        words, composed = read_study_words(words)
+    return run_requested_sweep(SweepRequest(words, experiments.source, concealed, composed, shows_tracebacks(), quiet))
+
+
+def find_status(report: SweepReport | None) -> int:
+    """Return the exit code of a sweep."""
+    from bakeoff.pipeline.sweep.jobs import exit_code
+
+    return 0 if report is None else exit_code(report.outcomes, report.skips_invalid)
 
 
 def set_single_threads() -> None:
@@ -80,6 +134,7 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
 
     from bakeoff.pipeline.config.engine import explain_error, make_context, open_engine
     from bakeoff.pipeline.config.words import split_sweep_words
+    from bakeoff.pipeline.sweep.command import SweepCommand
 
     sweep_words, job_words = split_sweep_words(request.words)
     try:
@@ -88,13 +143,27 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
             master = engine.compose_config(request.source.root, words, RunMode.MULTIRUN, with_log_configuration=True)
             # The words choose the sweeper for plain sweeps or for studies, which belongs to a higher layer.
             sweeper: Any = instantiate(master.hydra.sweeper)
-            of_jobs = replace(request, words=tuple(job_words))
-            report: SweepReport = sweeper.run(of_jobs, make_context(engine), master)
+            of_jobs = replace(request, words=job_words)
+            report: SweepReport = sweeper.run(SweepCommand.read(of_jobs, sweeper.params, make_context(engine), master))
             return report
     except StoreError:
         raise
     except Exception as error:
         raise explain_error(error) from None
+
+
+class RunFailed(Exception):
+    """A started run, or a check that called user-defined code, failed; the cause is the original error.
+
+    The message contains the type of the error; neither the message nor the traceback in `trace` contains secrets.
+    """
+
+    is_sentence = True
+
+    def __init__(self, error: BaseException, configuration: str) -> None:
+        super().__init__(describe_error(error, configuration))
+        self.error = error
+        self.trace = format_traceback(error, configuration)
 
 
 @dataclass(frozen=True)
@@ -120,20 +189,6 @@ class RunRequest:
     is_command: bool = False
 
 
-class RunFailed(Exception):
-    """A started run, or a check that called user-defined code, failed; the cause is the original error.
-
-    The message contains the type of the error; neither the message nor the traceback in `trace` contains secrets.
-    """
-
-    is_sentence = True
-
-    def __init__(self, error: BaseException, configuration: str) -> None:
-        super().__init__(describe_error(error, configuration))
-        self.error = error
-        self.trace = format_traceback(error, configuration)
-
-
 def run_experiment(request: RunRequest) -> JobResult | None:
     """Compose, check and run one job and show its scores; return None if a kept result is stored instead.
 
@@ -150,6 +205,8 @@ def run_experiment(request: RunRequest) -> JobResult | None:
     KeyboardInterrupt
         Ctrl-C or SIGTERM; the run has ended as KILLED.
     """
+    from bakeoff.pipeline.config.compose_job import compose_job, job_environment, run_folder
+
     composed = compose_job(request.words, request.source)
     seconds = read_duration("timeout", composed.composed.get("timeout"))
     # Imported modules are not garbage, and a single collection that scans them takes a twentieth of a short run.
@@ -161,7 +218,7 @@ def run_experiment(request: RunRequest) -> JobResult | None:
     folder = run_folder(composed) if request.is_command else nullcontext()
     try:
         with job_environment(composed):
-            prepared, tracker = _open_job(composed, request)
+            prepared, tracker = _open_job(composed, request.is_command)
             with folder:
                 if request.is_command and _store_kept_result(prepared, tracker, screen):
                     return None
@@ -177,7 +234,7 @@ def run_experiment(request: RunRequest) -> JobResult | None:
         raise RunFailed(error, json.dumps(composed.spec, default=str)) from error
 
 
-def _open_job(composed: ComposedRun, request: RunRequest) -> tuple[PreparedJob, Tracker]:
+def _open_job(composed: ComposedRun, is_command: bool) -> tuple[PreparedJob, Tracker]:
     """Check a job and open its store, so that a store that cannot be written is refused before any fit."""
     from bakeoff.pipeline.experiment.builder import PartCache
     from bakeoff.pipeline.identity.config_hash import require_current_code
@@ -186,7 +243,7 @@ def _open_job(composed: ComposedRun, request: RunRequest) -> tuple[PreparedJob, 
     from bakeoff.pipeline.tracking.stored_runs import end_orphans
 
     spec = composed.spec
-    if not request.is_command:  # the modules of a command always match its files
+    if not is_command:  # the modules of a command always match its files
         require_current_code(spec)
     resources = PartCache()
     prepared = prepare_job(spec, composed.invocation, resources)

@@ -18,7 +18,7 @@ from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.sweep.job_runner import JobResult, PreparedJob
-from bakeoff.pipeline.sweep.work import Work
+from bakeoff.pipeline.sweep.jobs import Work
 from bakeoff.pipeline.tables.table import print_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, escape, format_seconds, make_console

@@ -16,7 +16,7 @@ from bakeoff.pipeline.config.options import GROUPS, load_yaml
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.config.words import Invocation, split_sweep_words
 from bakeoff.pipeline.errors import UserError, name_error
-from bakeoff.pipeline.sweep.compose import require_few_jobs
+from bakeoff.pipeline.sweep.command import require_few_jobs
 from bakeoff.pipeline.sweep.jobs import INVALID, SWEEPS_FOLDER, Job
 from bakeoff.pipeline.tracking.run_content import move_data
 

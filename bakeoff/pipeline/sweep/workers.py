@@ -25,8 +25,7 @@ from bakeoff.pipeline.identity.source_code import get_finder
 from bakeoff.pipeline.stages.dataset.loaders import ARROW_THREADS
 from bakeoff.pipeline.sweep.done_jobs import find_lost_job
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress
-from bakeoff.pipeline.sweep.work import Work
+from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress, Work
 from bakeoff.pipeline.tracking import models
 
 GRACE_SECONDS = 30.0
@@ -132,7 +131,7 @@ class Workers:
 
     def __enter__(self) -> Self:
         for _ in range(self._count):
-            self._workers.append(self._start_worker())
+            self._workers.append(Worker(*self._start_process()))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -159,33 +158,33 @@ class Workers:
         while True:
             # A job is requested only when a worker is free, because a study chooses it from the outcomes of earlier
             # jobs.
-            for position, worker in enumerate(self._workers):
+            for worker in self._workers:
                 if worker.job is None and (job := next(remaining, None)) is not None:
-                    self._send_job(position, job)
-            busy = [position for position, worker in enumerate(self._workers) if worker.job is not None]
+                    self._send_job(worker, job)
+            busy = [worker for worker in self._workers if worker.job is not None]
             if not busy:
                 return
             # A dead worker closes its connection, so this wait also ends when a process is killed.
-            seconds = min(self._workers[position].deadline for position in busy) - time.monotonic()
-            connections = [self._workers[position].connection for position in busy]
+            seconds = min(worker.deadline for worker in busy) - time.monotonic()
+            connections = [worker.connection for worker in busy]
             ready = wait(connections, timeout=None if math.isinf(seconds) else max(0.0, seconds))
-            for position in busy:
-                outcome = self._find_outcome(position, self._workers[position].connection in ready)
+            for worker in busy:
+                outcome = self._find_outcome(worker, worker.connection in ready)
                 if outcome is not None:
                     yield outcome
 
-    def _find_outcome(self, position: int, is_ready: bool) -> JobOutcome | None:
+    def _find_outcome(self, worker: Worker, is_ready: bool) -> JobOutcome | None:
         """Return the outcome of a worker's job if it has ended or is overdue."""
         if is_ready:
-            return self._receive(position)
-        worker = self._workers[position]
+            return self._receive(worker)
         if time.monotonic() < worker.deadline:
             return None
         # The alarm in the worker should have ended the job, but computations in C block it.
         worker.process.kill()
-        return self._replace_worker(position, f"it took longer than timeout={self._runner.timeout:g} seconds")
+        return self._replace_process(worker, f"it took longer than timeout={self._runner.timeout:g} seconds")
 
-    def _start_worker(self) -> Worker:
+    def _start_process(self) -> tuple[Any, Connection]:
+        """Start a process, and return it with the connection to it."""
         own_end, worker_end = Pipe()
         runner = self._runner
         arguments = (worker_end, dict(os.environ), runner, runner.should_continue is not None)
@@ -193,22 +192,20 @@ class Workers:
         process = start_process(serve_jobs, arguments, inherited)
         # If this end stayed open here, the death of the worker would not close the connection.
         worker_end.close()
-        return Worker(process, own_end)
+        return process, own_end
 
-    def _send_job(self, position: int, job: Job) -> None:
+    def _send_job(self, worker: Worker, job: Job) -> None:
         try:
-            self._workers[position].connection.send(job)
+            worker.connection.send(job)
         except CONNECTION_ERRORS:  # the worker was killed while it was idle
-            self._workers[position] = self._start_worker()
-            self._workers[position].connection.send(job)
-        worker = self._workers[position]
+            worker.process, worker.connection = self._start_process()
+            worker.connection.send(job)
         worker.job = job
         if self._runner.timeout is not None:
             worker.deadline = time.monotonic() + self._runner.timeout + GRACE_SECONDS
 
-    def _receive(self, position: int) -> JobOutcome | None:
+    def _receive(self, worker: Worker) -> JobOutcome | None:
         """Read one message from a worker: return an outcome, reply to a question, and show work."""
-        worker = self._workers[position]
         should_continue = self._runner.should_continue
         try:
             message: JobOutcome | JobProgress | Work = worker.connection.recv()
@@ -216,7 +213,7 @@ class Workers:
                 worker.connection.send(should_continue(message))
         except (EOFError, *CONNECTION_ERRORS):
             worker.process.join()
-            return self._replace_worker(position, f"its process ended by {_describe_exit(worker.process.exitcode)}")
+            return self._replace_process(worker, f"its process ended by {_describe_exit(worker.process.exitcode)}")
         if isinstance(message, Work) and worker.job is not None:
             self._runner.show_work(worker.job.number, message)
         if not isinstance(message, JobOutcome):
@@ -224,14 +221,15 @@ class Workers:
         worker.job = None
         return message
 
-    def _replace_worker(self, position: int, reason: str) -> JobOutcome:
-        """Start a worker to replace a dead one, and return the outcome of the job it was running."""
-        worker = self._workers[position]
+    def _replace_process(self, worker: Worker, reason: str) -> JobOutcome:
+        """Start a process in place of a dead one, and return the outcome of the job it was running."""
         job = worker.job
         assert job is not None
         worker.process.join()
         worker.connection.close()
-        self._workers[position] = self._start_worker()
+        worker.process, worker.connection = self._start_process()
+        worker.job = None
+        worker.deadline = math.inf
         return find_lost_job(job, self._runner.find_store(job), reason, resume=self._runner.resume)
 
 

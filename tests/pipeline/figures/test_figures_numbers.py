@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,15 +28,14 @@ from bakeoff.pipeline.figures.panels import make_panels
 from bakeoff.pipeline.figures.run_figure import FinishedRun, check_variants
 from bakeoff.pipeline.stages.balance import ClassWeights
 from bakeoff.pipeline.stages.calibration import Calibration
-from bakeoff.pipeline.stages.dataset import load_bundled, load_lecture_table, make_points
+from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut, TimeSeries
 from bakeoff.pipeline.stages.target import TransformedTarget, make_function
-from bakeoff.pipeline.stages.threshold import GivenThreshold, TunedThreshold
+from bakeoff.pipeline.stages.threshold import GivenThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.text.wording import format_mean, format_score
-from bakeoff.pipeline.tracking.card import describe_tuning
 
 IRIS = load_bundled("iris")
 CANCER = load_bundled("breast_cancer")
@@ -57,10 +55,26 @@ def compute_areas(figure: ThresholdCurves, run: FinishedRun, label: object) -> l
     return figure.draw_curves(axes, rank_folds(run, label))
 
 
-def test_the_areas_are_those_of_the_runs_scores_and_of_scikit_learn() -> None:
+@pytest.mark.parametrize(
+    ("dataset", "learner"),
+    [
+        (CANCER, BAYES),
+        (IRIS, BAYES),
+        *((replace(MOONS, positive=label), learners.SVC()) for label in MOONS.classes),
+    ],
+    ids=["two classes", "three classes", "decision values", "decision values of the other class"],
+)
+def test_the_areas_of_the_positive_class_or_their_mean_over_classes_are_the_runs_auc(
+    dataset: Dataset, learner: Any
+) -> None:
+    run = finish(make_experiment(dataset, learner, splitter=FOLDS))
+    labels = dataset.classes if dataset.positive is None else [dataset.positive]
+    areas = [compute_areas(figures.RocCurves(), run, label) for label in labels]
+    assert np.mean(areas, axis=0) == pytest.approx([fold.scores["test_roc_auc"] for fold in run.folds])
+
+
+def test_the_areas_of_precision_and_recall_are_scikit_learns() -> None:
     run = finish(make_experiment(CANCER, BAYES, splitter=FOLDS))
-    areas = compute_areas(figures.RocCurves(), run, CANCER.positive)
-    assert areas == pytest.approx([fold.scores["test_roc_auc"] for fold in run.folds])
     code = list(CANCER.classes).index(CANCER.positive)
     expected = [
         average_precision_score(fold.predictions.truth == CANCER.positive, table[:, code])
@@ -71,20 +85,6 @@ def test_the_areas_are_those_of_the_runs_scores_and_of_scikit_learn() -> None:
     assert len(expected) == 4
     mean, deviation = np.mean(expected), np.std(expected, ddof=1)
     assert f"AP {format_mean(mean, deviation)}" in read_texts(figures.PrecisionRecallCurves().draw(run))
-
-
-def test_the_mean_over_classes_of_one_against_the_rest_is_the_runs_auc() -> None:
-    run = finish(make_experiment(IRIS, BAYES, splitter=FOLDS))
-    areas = [compute_areas(figures.RocCurves(), run, label) for label in IRIS.classes]
-    assert np.mean(areas, axis=0) == pytest.approx([fold.scores["test_roc_auc"] for fold in run.folds])
-
-
-def test_decision_values_rank_for_either_class_of_two() -> None:
-    for positive in MOONS.classes:
-        dataset = replace(MOONS, positive=positive)
-        run = finish(make_experiment(dataset, learners.SVC(), splitter=FOLDS))
-        areas = compute_areas(figures.RocCurves(), run, positive)
-        assert areas == pytest.approx([fold.scores["test_roc_auc"] for fold in run.folds])
 
 
 def test_decision_values_of_more_classes_rank_each_against_the_rest() -> None:
@@ -116,14 +116,15 @@ def test_folds_without_the_class_do_not_count_and_the_figure_reports_it() -> Non
 # Calibration
 
 
-def test_each_class_of_more_than_two_has_a_calibration_curve() -> None:
-    run = finish(make_experiment(IRIS, BAYES, splitter=FOLDS))
+@pytest.mark.parametrize("dataset", [IRIS, CANCER], ids=["three classes", "two classes"])
+def test_the_positive_class_of_two_or_each_class_has_a_calibration_curve(dataset: Dataset) -> None:
+    run = finish(make_experiment(dataset, BAYES, splitter=FOLDS))
     figure = figures.Reliability().draw(run)
-    assert [axes.get_title(loc="left") for axes in figure.axes] == list(IRIS.classes)
+    labels = dataset.classes if dataset.positive is None else [dataset.positive]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == list(labels)
     for axes in figure.axes:
         bars: list[Any] = list(axes.patches)
-        shares = [bar.get_height() for bar in bars]
-        assert sum(shares) == pytest.approx(1)
+        assert sum(bar.get_height() for bar in bars) == pytest.approx(1)
 
 
 # Importances
@@ -223,15 +224,11 @@ def test_sizes_that_are_not_fractions_are_refused(sizes: Any) -> None:
 
 def test_the_validation_curve_takes_the_first_parameter_of_the_space_that_has_numbers() -> None:
     experiment = make_experiment(MOONS, learners.DecisionTreeClassifier())
-    space = {"criterion": ["gini", "entropy"], "max_depth": [2, 4, None], "min_samples_leaf": [1, 5]}
+    criteria = ["gini", "entropy"]
+    space = {"criterion": criteria, "max_depth": [2, 4, None], "min_samples_leaf": [1, 5]}
     assert figures.ValidationCurve(space=space).choose_values(experiment) == ("max_depth", [2, 4, None])
-    assert figures.ValidationCurve(space=space, parameter="criterion").choose_values(experiment)[1] == [
-        "gini",
-        "entropy",
-    ]
-    assert (
-        figures.ValidationCurve(space=[{"criterion": ["gini", "entropy"]}]).choose_values(experiment)[0] == "criterion"
-    )
+    for curve in ({"space": space, "parameter": "criterion"}, {"space": [{"criterion": criteria}]}):
+        assert figures.ValidationCurve(**curve).choose_values(experiment) == ("criterion", criteria)
     tuned = replace(experiment, tuning=GridTuning({"max_depth": [1, 9]}))
     assert figures.ValidationCurve().choose_values(tuned) == ("max_depth", [1, 9])
     with pytest.raises(UserError, match="no values of max_leaf_nodes"):
@@ -280,22 +277,6 @@ def test_the_chosen_candidate_is_marked_at_its_values_and_score(tuned: FinishedR
     candidates, star = axes.lines
     assert [*star.get_xdata(), *star.get_ydata()] == pytest.approx([learner.n_neighbors, best])
     assert len(candidates.get_xdata()) == 6
-
-
-def test_the_choices_are_counted_in_a_sentence(tuned: FinishedRun) -> None:
-    chosen = [fold.model.pipeline[-1] for fold in tuned.folds]
-    (values, n_folds), *_ = Counter(
-        f"n_neighbors={knn.n_neighbors}, weights={knn.weights}" for knn in chosen
-    ).most_common()
-    of_model, sentence = describe_tuning(tuned.folds, tuned.model)
-    assert of_model.startswith(f"tuned on all rows: n_neighbors={tuned.model.pipeline[-1].n_neighbors}, weights=")
-    assert sentence.startswith(f"tuned: {values} in {n_folds} of 5 folds")
-
-
-def test_an_error_is_tuned_downwards() -> None:
-    tuning = GridTuning({"alpha": [0.1, 1e6]}, folds=3)
-    run = finish(make_experiment(DIABETES, learners.Ridge(), tuning=tuning, metrics=["rmse"]))
-    assert describe_tuning(run.folds, run.model)[0].endswith("alpha=0.1")
 
 
 # Regression
@@ -353,6 +334,8 @@ def test_the_scores_of_a_variant_are_those_of_a_run_with_its_parameters() -> Non
     run = finish(make_experiment(data, Ridge(), target=LOG, metrics=["mae"], splitter=KFold(folds=2)))
     other = finish(make_experiment(data, Ridge(alpha=0.01), target=LOG, metrics=["mae"], splitter=KFold(folds=2)))
     assert run.score_variant({"learner__alpha": 0.01}) == pytest.approx(other.score_variant({}))
+    means = [np.mean([fold.scores[f"{part}_mae"] for fold in other.folds]) for part in ("train", "test")]
+    assert other.score_variant({}) == pytest.approx(means)
 
 
 def test_a_balanced_variant_is_the_balanced_run() -> None:
@@ -360,10 +343,6 @@ def test_a_balanced_variant_is_the_balanced_run() -> None:
     X, _ = run.select_rows(run.split.test)
     variant = run.fit_variant({})
     np.testing.assert_array_equal(variant.decision_function(X), run.model.pipeline.decision_function(X))
-
-
-def test_the_runs_own_variant_is_what_predicts() -> None:
-    run = finish(make_experiment(CANCER, learners.SVC(), threshold=TunedThreshold()))
     assert run.get_variant({}) is run.model.predictor
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from bakeoff import learners
-from bakeoff.pipeline.identity import source_code
-from bakeoff.pipeline.identity.config_hash import DECISIVE_KEYS, hash_config
-from bakeoff.pipeline.identity.source_code import hash_own_code, list_families
+from bakeoff.pipeline.identity import config_hash
+from bakeoff.pipeline.identity.config_hash import DECISIVE_KEYS, hash_config, hash_own_code, list_families
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.version import PACKAGE_FOLDER
 
@@ -90,7 +89,7 @@ def test_every_part_is_decisive_or_stands_apart_on_purpose() -> None:
 @pytest.fixture
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a copy of the code."""
-    monkeypatch.setattr(source_code, "hash_own_code", hash_own_code.__wrapped__)
+    monkeypatch.setattr(config_hash, "hash_own_code", hash_own_code.__wrapped__)
     for name in ("learners", "pipeline"):
         shutil.copytree(PACKAGE_FOLDER / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
@@ -99,7 +98,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def hash_learners(folder: Path) -> dict[str, str]:
     """Return the digest of bakeoff's own part of a job of each learner, ours and one of scikit-learn."""
     classes = {name: learner.__module__ for name, learner in learners.REGISTRY.items()} | {"sklearn": "sklearn.svm"}
-    return {name: source_code.hash_own_code(list_families([module]), folder) for name, module in classes.items()}
+    return {name: config_hash.hash_own_code(list_families([module]), folder) for name, module in classes.items()}
 
 
 def find_changed(folder: Path, file: str, old: str, new: str) -> set[str]:

@@ -13,11 +13,11 @@ from bakeoff.pipeline.experiment import evaluate_splits, fit_final_model
 from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.stages.threshold import TunedThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning
-from bakeoff.pipeline.sweep import run_screen, work
+from bakeoff.pipeline.sweep import job_runner, run_screen
 from bakeoff.pipeline.sweep.display import SweepDisplay
-from bakeoff.pipeline.sweep.jobs import FINISHED, JobOutcome
+from bakeoff.pipeline.sweep.job_runner import Meter
+from bakeoff.pipeline.sweep.jobs import FINISHED, JobOutcome, Work
 from bakeoff.pipeline.sweep.run_screen import WorkBar, announce_long
-from bakeoff.pipeline.sweep.work import Meter, Work
 from bakeoff.pipeline.text.wording import make_console
 
 TUNED = experiment(tuning=GridTuning({"mark": [1, 2]}, folds=3), splitter=KFold(folds=2))
@@ -43,7 +43,7 @@ class Lines(StringIO):
 @pytest.fixture
 def reports_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a meter report each change."""
-    monkeypatch.setattr(work, "REPORT_SECONDS", 0)
+    monkeypatch.setattr(job_runner, "REPORT_SECONDS", 0)
 
 
 @pytest.mark.usefixtures("reports_all")
@@ -78,7 +78,7 @@ def test_fits_in_other_processes_are_counted_with_their_fold() -> None:
 
 
 def test_a_short_job_reports_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "REPORT_SECONDS", 60)
+    monkeypatch.setattr(job_runner, "REPORT_SECONDS", 60)
     shown: list[Work] = []
     meter = Meter(TUNED, SPLITS, shown.append)
     list(meter.count_folds(evaluate_splits(meter.experiment, SPLITS.folds)))

@@ -18,9 +18,8 @@ from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.sweep import workers
 from bakeoff.pipeline.sweep.engine import ListedJobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner
-from bakeoff.pipeline.sweep.jobs import FINISHED, Job
+from bakeoff.pipeline.sweep.jobs import FINISHED, Job, Work
 from bakeoff.pipeline.sweep.request import THREAD_VARIABLES
-from bakeoff.pipeline.sweep.work import Work
 from bakeoff.pipeline.sweep.workers import can_copy_process
 
 SCRIPT = """

@@ -15,7 +15,7 @@ from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.config.flags import MULTIRUN_FLAGS
 from bakeoff.pipeline.config.requests import list_arguments, read_request
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.command_line import find_status, run_sweep
+from bakeoff.pipeline.sweep.request import find_status, run_sweep
 from bakeoff.pipeline.tables.output_file import COMPARISON, DIAGRAM, TERMINAL, OutputKind, require_output, write_whole
 from bakeoff.pipeline.text.wording import print_note
 

@@ -34,10 +34,11 @@ from bakeoff.pipeline.config.words import SWEEP_KEYS, Invocation
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
 from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.sweep.command import SweepRequest
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import DONE_KINDS, SWEEPS_FOLDER, Job
 from bakeoff.pipeline.sweep.refit import read_finished_run
-from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep
+from bakeoff.pipeline.sweep.request import run_requested_sweep
 from bakeoff.pipeline.text.wording import join_words
 from bakeoff.pipeline.tracking.names import find_headline, find_run_id, names_run
 from bakeoff.pipeline.tracking.run_content import read_stored_config, restore_config

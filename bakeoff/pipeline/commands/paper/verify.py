@@ -30,6 +30,7 @@ from bakeoff.pipeline.config.engine import SHIPPED_FILES
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.identity.source_code import UserModuleFinder
+from bakeoff.pipeline.sweep.command import SweepRequest
 from bakeoff.pipeline.sweep.differences import (
     CLOSE,
     SCORES,
@@ -41,7 +42,7 @@ from bakeoff.pipeline.sweep.differences import (
     write_number,
 )
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, Job, JobOutcome
-from bakeoff.pipeline.sweep.request import SweepRequest, run_requested_sweep
+from bakeoff.pipeline.sweep.request import run_requested_sweep
 from bakeoff.pipeline.sweep.study_file import read_study, read_study_words
 from bakeoff.pipeline.text.wording import count_nouns, quote_text
 from bakeoff.pipeline.tracking import provenance

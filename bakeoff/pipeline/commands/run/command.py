@@ -11,7 +11,7 @@ from bakeoff.pipeline.config.flags import shows_tracebacks
 from bakeoff.pipeline.config.requests import RefitRequest, read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.command_line import find_status, read_experiments, run_described_sweep, run_sweep
+from bakeoff.pipeline.sweep.request import find_status, read_experiments, run_described_sweep, run_sweep
 from bakeoff.pipeline.tables.output_file import require_output_folder
 from bakeoff.pipeline.text import wording
 
@@ -108,7 +108,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
     UserError
         ``--failed`` is missing, or there is no store.
     """
-    from bakeoff.pipeline.sweep.done_jobs import RerunRequest, find_failed_jobs
+    from bakeoff.pipeline.commands.run.rerun import RerunRequest, find_failed_jobs
 
     if FAILED_FLAG not in words:
         raise UserError(

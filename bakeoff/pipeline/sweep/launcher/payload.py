@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.source_code import UserModuleFinder
-from bakeoff.pipeline.sweep.compose import SweepOptions
+from bakeoff.pipeline.sweep.command import SweepOptions
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import KILLED, REFUSED, Job, JobOutcome
 from bakeoff.pipeline.text.secrets import CONCEALED_VARIABLE

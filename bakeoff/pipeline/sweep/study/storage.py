@@ -149,7 +149,6 @@ class StudySettings:
 
     sampler: dict[str, Any]
     pruner: dict[str, Any]
-    params: dict[str, str]
     n_trials: int
     objectives: list[str] | str | None
     storage: str | None

@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import optuna
-from hydra.types import HydraContext
-from omegaconf import DictConfig
 from optuna.trial import FrozenTrial, TrialState
 
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep import compose, jobs, planning, plugin
+from bakeoff.pipeline.sweep import jobs, planning
+from bakeoff.pipeline.sweep.command import SweepCommand
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepEngine, SweepReport
-from bakeoff.pipeline.sweep.request import SweepRequest
 from bakeoff.pipeline.sweep.study.space import SearchSpace, parse_space
 from bakeoff.pipeline.sweep.study.storage import Objective, StudyKey, StudySettings, make_study_key, open_study
 from bakeoff.pipeline.sweep.study.trials import JOB, RUN, TrialSearch
@@ -23,25 +21,19 @@ from bakeoff.pipeline.text.wording import format_score
 from bakeoff.pipeline.tracking import run, stored_runs
 
 
-def run_study(settings: StudySettings, request: SweepRequest, context: HydraContext, master: DictConfig) -> SweepReport:
+def run_study(settings: StudySettings, command: SweepCommand) -> SweepReport:
     """Run trials until ``n_trials`` of the study are finished, and show the best.
 
     Parameters
     ----------
     settings : StudySettings
-    request : SweepRequest
-        The request, whose words are those of the jobs.
-    context : HydraContext
-    master : DictConfig
-        The configuration of the sweep itself.
+    command : SweepCommand
 
     Raises
     ------
     UserError
         The command is invalid, and nothing was run.
     """
-    params = [f"{key}={value}" for key, value in settings.params.items()]
-    command = plugin.read_command(params, request, context, master)
     options = command.options
     if options.budget is not None:
         raise UserError("budget limits sweeps; a study ends after hydra.sweeper.n_trials trials, so set that key.")
@@ -55,7 +47,7 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
     if not edge_jobs or (report.is_refused and not options.dry_run):
         return SweepReport(report.outcomes, name)
     key = make_study_key(space, edge_jobs, engine.runner, settings.objectives)
-    display = SweepDisplay(settings.n_trials, command.quiet)
+    display = SweepDisplay(settings.n_trials, command.request.quiet)
     if options.dry_run:
         display.show(f"study {key.name}: {key.aims}; {settings.n_trials} trials")
         _show_space(space, report.plan, display)
@@ -64,7 +56,7 @@ def run_study(settings: StudySettings, request: SweepRequest, context: HydraCont
     return SweepReport(outcomes, name, skips_invalid=options.skips_invalid)
 
 
-def _compose_edges(space: SearchSpace, command: compose.SweepCommand) -> list[jobs.Job]:
+def _compose_edges(space: SearchSpace, command: SweepCommand) -> list[jobs.Job]:
     """Return jobs that cover each option, each value of a list and both ends of each range."""
     return [
         command.composer.compose_job(number, suggestion.overrides, tuple(suggestion.values))

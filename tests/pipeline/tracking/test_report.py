@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ import pytest
 from doubles import Recorder, experiment, numbered
 from sklearn.naive_bayes import GaussianNB
 
-from bakeoff.learners import MeanRegressor
+from bakeoff import learners
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
-from bakeoff.pipeline.stages.dataset import load_bundled
+from bakeoff.pipeline.stages.dataset import load_bundled, make_points
 from bakeoff.pipeline.stages.pruning import Pruning
 from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.tracking.card import (
+    describe_tuning,
     get_pruning_path,
     measure_fold,
     summarize_folds,
@@ -110,7 +112,7 @@ def test_predictions_hold_each_test_row_with_its_fold_truth_and_probabilities(tm
 
 
 def test_regression_has_predictions_and_no_confusion_matrix(tmp_path: Path) -> None:
-    built = experiment(load_bundled("diabetes"), MeanRegressor())
+    built = experiment(load_bundled("diabetes"), learners.MeanRegressor())
     folds = folds_of(built)
     write_tables(tmp_path, built, folds, folds[-1].model)
     assert list(pd.read_csv(tmp_path / "predictions.csv")) == ["row", "fold", "truth", "predicted"]
@@ -155,3 +157,27 @@ def test_rows_of_folds_with_and_without_probabilities_are_one_table() -> None:
         tables.append(table.assign(predicted=given.predicted))
     tables[-1][[f"probability_{label}" for label in built.dataset.classes]] = known.probabilities
     pd.testing.assert_frame_equal(tabulate_predictions(folds), pd.concat(tables, ignore_index=True))
+
+
+# Tuning
+
+
+def test_the_choices_are_counted_in_a_sentence() -> None:
+    tuning = GridTuning({"n_neighbors": [1, 5, 40], "weights": ["uniform", "distance"]}, folds=3)
+    moons = make_points("moons", 200, 0.4, 0)
+    built = experiment(moons, learners.KNeighborsClassifier(), tuning=tuning, splitter=KFold(folds=5))
+    folds = folds_of(built)
+    model = fit_final_model(built, built.make_splits(), folds[-1])
+    chosen = [fold.model.pipeline[-1] for fold in folds]
+    counts = Counter(f"n_neighbors={knn.n_neighbors}, weights={knn.weights}" for knn in chosen)
+    (values, n_folds), *_ = counts.most_common()
+    of_model, sentence = describe_tuning(folds, model)
+    assert of_model.startswith(f"tuned on all rows: n_neighbors={model.pipeline[-1].n_neighbors}, weights=")
+    assert sentence.startswith(f"tuned: {values} in {n_folds} of 5 folds")
+
+
+def test_an_error_is_tuned_downwards() -> None:
+    tuning = GridTuning({"alpha": [0.1, 1e6]}, folds=3)
+    built = experiment(load_bundled("diabetes"), learners.Ridge(), tuning=tuning, metrics=["rmse"])
+    folds = folds_of(built)
+    assert describe_tuning(folds, folds[-1].model)[0].endswith("alpha=0.1")
