@@ -75,18 +75,20 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
     ------
     UserError
     """
-    trust = spec["trust"]
+
+    def build(part: str) -> Any:
+        return resources.build(part, spec[part], spec["trust"])
+
     splitter_node = {key: value for key, value in spec["evaluation"].items() if key not in SCORING_KEYS}
     # The dataset is built first, because its errors are the most important ones for the user.
     dataset = resources.get_dataset(spec)
-    preprocessing = resources.build("preprocessing", spec["preprocessing"], trust)
-    learner = _order_classes(resources.build("learner", spec["learner"], trust), dataset)
-    tuning = resources.build("tuning", spec["tuning"], trust)
+    preprocessing = build("preprocessing")
+    learner = _order_classes(build("learner"), dataset)
+    tuning = build("tuning")
     # Preprocessing must suit each candidate of tuning, which may accept less than the learner itself.
     variants = list_candidate_learners(learner, tuning) if is_open(preprocessing) else [learner]
     chosen = choose_preprocessing(preprocessing, variants, dataset.X)
-    calibration = resources.build("calibration", spec["calibration"], trust)
-    threshold = resources.build("threshold", spec["threshold"], trust)
+    calibration, threshold = build("calibration"), build("threshold")
     # Calibration provides probabilities for learners without them.
     scored = calibration.add_methods(learner)
     return Experiment(
@@ -95,12 +97,12 @@ def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experimen
         preprocessing_summary=chosen.summary,
         learner=learner,
         tuning=tuning,
-        pruning=resources.build("pruning", spec["pruning"], trust),
-        splitter=resources.build("evaluation", splitter_node, trust),
+        pruning=build("pruning"),
+        splitter=resources.build("evaluation", splitter_node, spec["trust"]),
         metrics=_choose_metrics(spec, dataset, scored, spec["evaluation"].get("metrics")),
         seed=spec["seed"],
-        balance=resources.build("balance", spec["balance"], trust),
-        target=resources.build("target", spec["target"], trust),
+        balance=build("balance"),
+        target=build("target"),
         calibration=calibration,
         threshold=threshold,
         threshold_metric=_choose_threshold_metric(spec, dataset, scored),

@@ -313,11 +313,11 @@ class Candidates(RunFigure):
         figure, panels = make_panels(len(names), MAX_PANELS_IN_A_ROW, **shape)
         for axes, name in zip(panels, names, strict=True):
             # In a space with several grids, a candidate may lack the parameter.
-            having = [number for number, candidate in enumerate(tuning.candidates) if name in candidate]
-            places = place_values([tuning.candidates[number][name] for number in having])
-            axes.plot(places, scores[having], "o", color=CLASS_COLOURS[0], alpha=0.5, label="candidate")
-            if chosen in having:
-                axes.plot(places[having.index(chosen)], scores[chosen], **STAR, label="chosen")
+            values = {number: each[name] for number, each in enumerate(tuning.candidates) if name in each}
+            places = dict(zip(values, place_values([*values.values()]), strict=True))
+            axes.plot([*places.values()], scores[[*places]], "o", color=CLASS_COLOURS[0], alpha=0.5, label="candidate")
+            if chosen in places:
+                axes.plot(places[chosen], scores[chosen], **STAR, label="chosen")
             axes.margins(x=0.12)
             scale_values(axes)
             axes.set_xlabel(self.get_label(name))

@@ -155,11 +155,7 @@ class StepPictures:
             (first, mark), *others = marks.items()
             # The name of the target in a line of its own would take room from the rows.
             add_legend(figure, "", {f"{names[-1]}: {first}": mark, **dict(others)})
-        points, places = np.unique(self.points, axis=0, return_inverse=True)
-        for position, point in enumerate(points):
-            numbers = [number for number, place in self.place_of.items() if places.ravel()[place] == position]
-            style: Any = {"fontsize": NOTE_POINTS, "color": MUTED_COLOUR, "zorder": 4, "bbox": NUMBER_BOX}
-            axes.annotate(", ".join(map(str, numbers)), point, (5, 4), textcoords="offset points", **style)
+        self._number_rows(axes)
         axes.set(xlim=self.limits[:, 0], ylim=self.limits[:, 1])
         axes.autoscale(False)
         axes.locator_params(nbins=MAX_TICKS)
@@ -168,6 +164,14 @@ class StepPictures:
             axes.set_aspect("equal")
         label_axes([axes], names[0], names[1])
         return figure, axes
+
+    def _number_rows(self, axes: Axes) -> None:
+        """Write the numbers of the rows beside each point."""
+        points, places = np.unique(self.points, axis=0, return_inverse=True)
+        style: Any = {"fontsize": NOTE_POINTS, "color": MUTED_COLOUR, "zorder": 4, "bbox": NUMBER_BOX}
+        for position, point in enumerate(points):
+            numbers = [number for number, place in self.place_of.items() if places.ravel()[place] == position]
+            axes.annotate(", ".join(map(str, numbers)), point, (5, 4), textcoords="offset points", **style)
 
     def _draw_plane(self, plane: Plane) -> str:
         """Draw the sides of a line, or the line of a regression."""
@@ -197,18 +201,20 @@ class StepPictures:
             self.axes.axvline(neighbours.query[0], color=TEXT_COLOUR, linestyle=":")
         else:
             starts = np.broadcast_to(neighbours.query, ends.shape)
-            x, y = neighbours.query
-            star: Any = {"c": "white", "marker": "*", "edgecolors": TEXT_COLOUR}
-            self.axes.scatter(x, y, s=QUERY_MARKER_AREA, **star)
-            self.axes.annotate("query", (x, y), (0, -14), textcoords="offset points", **TEXT, bbox=NUMBER_BOX)
-        for start, end in zip(starts, ends, strict=True):
-            self.axes.plot([start[0], end[0]], [start[1], end[1]], color=MUTED_COLOUR, linewidth=1, zorder=1)
+            self._mark_query(*neighbours.query)
+        x, y = np.stack([starts, ends]).transpose(2, 0, 1)  # (2, k) each
+        self.axes.plot(x, y, color=MUTED_COLOUR, linewidth=1, zorder=1)
         if len(ends) <= MAX_LABELLED:
-            for (x, y), distance in zip((starts + 2 * ends) / 3, neighbours.distances, strict=False):
-                self.axes.text(x, y, f"{distance:.4g}", **TEXT, bbox=NUMBER_BOX)
+            for place, distance in zip((starts + 2 * ends) / 3, neighbours.distances, strict=False):
+                self.axes.text(place[0], place[1], f"{distance:.4g}", **TEXT, bbox=NUMBER_BOX)
         if len(ends) < len(self.points):
             self._mark_rows(neighbours.rows)
         return f"The training rows and the query {neighbours.query} with lines to rows {neighbours.rows}"
+
+    def _mark_query(self, x: float, y: float) -> None:
+        star: Any = {"c": "white", "marker": "*", "edgecolors": TEXT_COLOUR}
+        self.axes.scatter(x, y, s=QUERY_MARKER_AREA, **star)
+        self.axes.annotate("query", (x, y), (0, -14), textcoords="offset points", **TEXT, bbox=NUMBER_BOX)
 
     def _draw_predictions(self) -> str:
         """Draw the predicted class or value at each point."""

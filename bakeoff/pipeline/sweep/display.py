@@ -17,8 +17,6 @@ from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_word
 from bakeoff.pipeline.sweep.jobs import (
     DONE_KINDS,
     FINISHED,
-    INVALID,
-    REFUSED,
     SKIPPED,
     STOPPED,
     TO_DO,
@@ -285,12 +283,11 @@ class SweepDisplay:
         unfinished = [outcome for outcome in outcomes if outcome.kind not in DONE_KINDS]
         self._show_reasons(unfinished, f"of {count_nouns(n_planned, 'job')} did not finish:")
 
-    def show_invalid(self, plan: Plan) -> None:
+    def show_refused(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
         """Print why a sweep does not start."""
-        invalid = [job.to_outcome(REFUSED, job.reason) for job in plan.with_state(INVALID)]
-        n_jobs = count_nouns(len(plan.jobs), "job")
+        n_jobs = count_nouns(n_planned, "job")
         title = f"of {n_jobs} cannot run, so none was started (on_invalid=skip runs the others):"
-        self._show_reasons(invalid, title, "refused: ")
+        self._show_reasons(outcomes, title, "refused: ")
 
     def show_plan(self, plan: Plan, workers: int) -> None:
         """Print all jobs with their states and reasons, and the expected duration of the jobs to do."""

@@ -279,7 +279,7 @@ class SweepEngine:
             skips_invalid=options.skips_invalid,
         )
         if report.is_refused and not options.dry_run:
-            display.show_invalid(plan)
+            display.show_refused(report.outcomes, len(plan.jobs))
         return report
 
     def _run_planned(self, report: SweepReport) -> SweepReport:
@@ -290,7 +290,6 @@ class SweepEngine:
         # A store that cannot be written must be rejected before the first job runs.
         for job in to_do:
             get_tracker(self.runner.resources, job.spec).open_store()
-
         done = [job.to_outcome(SKIPPED, job.reason, job.run_id) for job in plan.with_state(DONE)]
         outcomes = [*report.outcomes, *done]
         search = self._choose_search(plan)
@@ -307,13 +306,17 @@ class SweepEngine:
         display.show_unfinished(outcomes, len(plan.jobs))
         if left:
             display.show(CONTINUED)
-        report = replace(report, outcomes=outcomes)
-        if not any(outcome.has_lost_store for outcome in outcomes):  # else earlier scores cannot be read
-            store = find_store(plan.jobs, self.runner)
-            tracking = {} if store is None else plan.identified[0].spec["tracking"]
-            report = replace(report, outcomes=add_stored_scores(outcomes, store), tracking=tracking)
+        report = self._add_earlier_scores(replace(report, outcomes=outcomes))
         display.show_tables(report.tables, report.name, report.tracking)
         return report
+
+    def _add_earlier_scores(self, report: SweepReport) -> SweepReport:
+        """Return a report with the scores of jobs that were done earlier, unless the store was lost."""
+        if any(outcome.has_lost_store for outcome in report.outcomes):
+            return report
+        store = find_store(report.plan.jobs, self.runner)
+        tracking = {} if store is None else report.plan.identified[0].spec["tracking"]
+        return replace(report, outcomes=add_stored_scores(report.outcomes, store), tracking=tracking)
 
     def _choose_search(self, plan: Plan) -> Search:
         """Return the jobs that are not done, in the order in which they run."""

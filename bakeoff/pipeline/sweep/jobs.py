@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +31,6 @@ TimeKey = tuple[str, str, int]
 """The learner, the dataset and the size of a job; jobs that share them take about the same time."""
 RowsKey = tuple[str, Any]
 """The dataset and the seed of a job; jobs that share them usually share their folds."""
-NAN = float("nan")
 DIGITS = re.compile(r"\d+")
 
 
@@ -215,13 +215,13 @@ class JobOutcome:
     @property
     def score(self) -> float:
         """The mean of the headline metric; NaN if there are several, because then no job is the best overall."""
-        return self.metrics.get(self.headline, NAN) if len(self.headlines) == 1 else NAN
+        return self.metrics.get(self.headline, math.nan) if len(self.headlines) == 1 else math.nan
 
     @property
     def summary(self) -> str:
         """The displayed metrics, each with its mean and standard deviation."""
         means = {
-            name: format_mean(self.metrics.get(name, NAN), self.metrics.get(f"{name}_std", NAN))
+            name: format_mean(self.metrics.get(name, math.nan), self.metrics.get(f"{name}_std", math.nan))
             for name in self.headlines
         }
         return ", ".join(f"{name} {mean}" for name, mean in means.items())

@@ -59,29 +59,26 @@ def test_a_plan_leaves_out_what_would_end_too_late_on_its_workers() -> None:
     assert mark_left(make_plan(), 131, 1).summary == "13 jobs: 11 to run, 1 beyond the budget, 1 invalid"
 
 
-def test_a_job_that_fits_is_started_after_one_that_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("known", "deadline", "skipped"),
+    [(True, 30, ["a wide 0", "a wide 1"]), (False, 60, ["a wide 1"])],
+    ids=["known", "the first job of its kind shows how long the next one takes"],
+)
+def test_a_job_that_fits_is_started_after_one_that_does_not(
+    monkeypatch: pytest.MonkeyPatch, known: bool, deadline: float, skipped: list[str]
+) -> None:
     now = [0.0]
     monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    search = BudgetedJobs(order_jobs(make_plan("a")), deadline=30)
-    started = []
-    for job in search.ask(print):
-        started.append(job.name)
-        now[0] += job.seconds or 0
-        search.tell(job.to_outcome(FINISHED))
-    assert started == ["a small 0", "a deep 0", "a small 1", "a deep 1"]
-    assert (search.is_over, len(search.waiting)) == (True, 2)
-
-
-def test_the_first_job_of_its_kind_shows_how_long_the_next_one_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    search = BudgetedJobs(order_jobs(make_plan("a", known=False)), deadline=60)
+    ordered = order_jobs(make_plan("a", known=known))
+    search = BudgetedJobs(list(ordered), deadline)
     started = []
     for job in search.ask(print):
         started.append(job.name)
         now[0] += COSTS[job.dataset]
         search.tell(job.to_outcome(FINISHED))
-    assert started == ["a small 0", "a deep 0", "a wide 0", "a small 1", "a deep 1"]
+    assert started == [job.name for job in ordered if job.name not in skipped]
+    assert [job.name for job in search.waiting] == skipped
+    assert search.is_over
 
 
 def test_a_budget_ends_a_sweep_and_the_same_command_continues_it(bakeoff: Bakeoff) -> None:

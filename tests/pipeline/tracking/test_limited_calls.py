@@ -17,7 +17,7 @@ from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.sweep import job_runner
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome
-from bakeoff.pipeline.sweep.launcher.payload import JobPayload, SweepOrigin
+from bakeoff.pipeline.sweep.launcher.payload import JobPayload, SweepOrigin, run_payload
 from bakeoff.pipeline.tracking import limited_calls
 from bakeoff.pipeline.tracking.limited_calls import FaultyStore, LimitedCalls, attempt
 from bakeoff.pipeline.tracking.store import open_store
@@ -123,7 +123,7 @@ def test_a_process_to_which_jobs_are_sent_knows_their_store(tmp_path: Path, monk
     outcomes: list[JobOutcome] = [
         JobRunner().run_job(job),
         pickle.loads(pickle.dumps(JobRunner())).run_job(job),
-        JobPayload(job, options, SweepOrigin.capture()).run(),
+        run_payload(JobPayload(job, options, SweepOrigin.capture())),
     ]
     assert opened == [False, True, True]
     assert {(outcome.kind, outcome.has_lost_store) for outcome in outcomes} == {("failed", True)}

@@ -97,22 +97,19 @@ class JobPayload:
     options: SweepOptions
     origin: SweepOrigin
 
-    def run(self) -> JobOutcome:
-        """Run the job in this process, and return its outcome."""
-        self.origin.restore()
-        runner = JobRunner(self.options.resume, self.options.timeout, is_sent=True)
-        try:
-            tracking = self.job.spec["tracking"]
-            if "uri" in tracking:
-                self.origin.require_reachable_store(store_uri(tracking["uri"]))
-            return runner.run_job(runner.identify_job(self.job))
-        except UserError as error:
-            return self.job.to_outcome(REFUSED, str(error))
-
 
 def run_payload(payload: JobPayload) -> JobOutcome:
-    """Run the job of a payload; unlike a method, this function can be pickled by name."""
-    return payload.run()
+    """Run the job of a payload in this process, and return its outcome; launchers pickle this function by its name."""
+    job, options = payload.job, payload.options
+    payload.origin.restore()
+    runner = JobRunner(options.resume, options.timeout, is_sent=True)
+    try:
+        tracking = job.spec["tracking"]
+        if "uri" in tracking:
+            payload.origin.require_reachable_store(store_uri(tracking["uri"]))
+        return runner.run_job(runner.identify_job(job))
+    except UserError as error:
+        return job.to_outcome(REFUSED, str(error))
 
 
 class Launcher(ABC):

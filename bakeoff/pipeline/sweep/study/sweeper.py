@@ -3,6 +3,7 @@
 import shlex
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import optuna
@@ -43,17 +44,16 @@ def run_study(settings: StudySettings, command: SweepCommand) -> SweepReport:
     engine = SweepEngine(command)
     report = engine.check(_compose_edges(space, command), resume=False)
     edge_jobs = report.plan.with_state(jobs.TO_DO)
-    name = command.folder.name
+    answer = SweepReport(report.outcomes, report.name, skips_invalid=options.skips_invalid)
     if not edge_jobs or (report.is_refused and not options.dry_run):
-        return SweepReport(report.outcomes, name)
+        return answer
     key = make_study_key(space, edge_jobs, engine.runner, settings.objectives)
     display = SweepDisplay(settings.n_trials, command.request.quiet)
     if options.dry_run:
         display.show(f"study {key.name}: {key.aims}; {settings.n_trials} trials")
         _show_space(space, report.plan, display)
-        return SweepReport(report.outcomes, name, is_dry_run=True, skips_invalid=options.skips_invalid)
-    outcomes = _run_trials(settings, key, space, engine, display)
-    return SweepReport(outcomes, name, skips_invalid=options.skips_invalid)
+        return replace(answer, is_dry_run=True)
+    return replace(answer, outcomes=_run_trials(settings, key, space, engine, display))
 
 
 def _compose_edges(space: SearchSpace, command: SweepCommand) -> list[jobs.Job]:
