@@ -108,7 +108,7 @@ def test_what_cannot_be_drawn_is_refused_and_leaves_nothing(bakeoff_there: Bakeo
     assert sorted(file.name for file in bakeoff_there.folder.iterdir()) == before
 
 
-def test_other_scores_than_the_stored_ones_are_refused(bakeoff: Bakeoff) -> None:
+def test_other_scores_than_the_stored_ones_and_a_run_that_is_not_finished_are_refused(bakeoff: Bakeoff) -> None:
     assert bakeoff("dataset=iris", "learner=majority", "tracking.models=false").status == 0
     run = bakeoff.runs()[0]
     bakeoff.client().log_metric(run.info.run_id, "test_accuracy", 0.5)
@@ -116,6 +116,10 @@ def test_other_scores_than_the_stored_ones_are_refused(bakeoff: Bakeoff) -> None
     assert answer.status == 2
     assert "test_accuracy was 0.5 and is 0.3333333333" in answer.err
     assert not (bakeoff.folder / "here").exists()
+    bakeoff.client().set_terminated(run.info.run_id, "FAILED")
+    answer = bakeoff("figures", run.info.run_id)
+    assert answer.status == 2
+    assert "is FAILED: only a finished run" in answer.err
 
 
 def test_figures_of_a_run_that_is_not_stored_are_not_drawn_and_the_command_says_so(bakeoff: Bakeoff) -> None:

@@ -94,7 +94,7 @@ def test_the_better_of_two_learners_is_found_and_printed(bakeoff: Bakeoff) -> No
 
 
 def test_the_choice_is_made_by_validation_rows_and_the_test_score_is_recorded(bakeoff: Bakeoff) -> None:
-    bakeoff("-m", "hydra/sweeper=optuna", "dataset=iris", "learner=majority,knn", *EACH, "hydra.sweeper.n_trials=2")
+    bakeoff(*KEPT, "learner=majority,knn", *EACH, "hydra.sweeper.n_trials=2")
     best = study(bakeoff).best_trial
     run = bakeoff.client().get_run(best.user_attrs["run"]["run_id"])
     assert run.data.metrics["validation_accuracy"] == best.value
@@ -400,10 +400,7 @@ def test_a_trial_and_its_run_are_stopped_after_the_first_fold(bakeoff: Bakeoff, 
     assert (stopped.info.status, stopped.data.tags["stopped"]) == ("KILLED", "after 1 of 5 folds")
     assert stopped.data.metrics["validation_accuracy"] < 0.6
     assert "learner:" in bakeoff.artifact(stopped, "config.yaml")
-
-
-def test_a_stopped_run_is_neither_finished_nor_failed(bakeoff: Bakeoff) -> None:
-    bakeoff(*PRUNED)
+    # A stopped run is neither finished nor failed.
     assert "no failed job remains" in bakeoff("rerun", "--failed").out
     assert bakeoff("-m", "dataset=iris", "learner=majority", *FOLDS).status == 0
     assert Counter(run.info.status for run in bakeoff.runs()) == {"FINISHED": 2, "KILLED": 1}
@@ -463,9 +460,6 @@ def test_invalid_input_is_rejected_with_a_sentence_before_anything_runs(
     assert "Traceback" not in answer.err
     assert "secret" not in answer.err
     assert not (bakeoff.folder / "outputs").exists()
-
-
-# The keys of hydra-optuna-sweeper
 
 
 # The grammar

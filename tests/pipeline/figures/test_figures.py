@@ -20,10 +20,14 @@ from bakeoff import learners
 from bakeoff.learners.decision_tree.export import draw
 from bakeoff.pipeline import figures
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.figures.run_figure import RunFigure
+from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.scoring.choice import choose_metrics
+from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION
 from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut
+from bakeoff.pipeline.stages.target import TransformedTarget, make_function
 from bakeoff.pipeline.text.wording import format_score
 
 COLOURS = load_lecture_table("colours", "colour")
@@ -37,29 +41,50 @@ KNN = learners.KNeighborsClassifier()
 TREE = learners.DecisionTreeClassifier()
 BAYES = learners.NaiveBayesClassifier()
 
-REJECTED: list[tuple[RunFigure, Dataset, Any, str]] = [
-    (figures.DecisionRegions(variants={}), IRIS, KNN, "two numeric columns"),
-    (figures.DecisionRegions(variants={}, columns=["x1", "y2"]), COLOURS, KNN, "Allowed: x1, x2."),
-    (figures.Margins(variants={}), make_points("blobs", 60, 1.0, 0), KNN, "separate two classes"),
-    (figures.RegressionCurves(variants={}), load_bundled("diabetes"), learners.MeanRegressor(), "10 columns"),
-    (figures.ValidationCurve(parameter="n_neighbors", values=[1, 91]), IRIS, KNN, "has 90 rows"),
-    (figures.DecisionRegions(variants={"k": {"learner__k": 3}}), MOONS, KNN, "learner__k is not a param"),
-    (figures.DecisionRegions(variants={"k": {"learner__n_neighbors": 0}}), MOONS, KNN, "'n_neighbors'"),
-    (figures.Trees(variants={}, draw_tree=draw), load_bundled("digits"), TREE, "but digits has 10"),
-    (figures.Trees(variants={"b": {}}, draw_tree=draw, pruning={"b": "bottom_up"}), IRIS, TREE, "validation=0.2"),
+LOG = TransformedTarget(make_function("log"))
+SVM_OF_CANCER = make_experiment(load_bundled("breast_cancer"), learners.SVC())
+CALIBRATED = replace(SVM_OF_CANCER, calibration=Calibration("platt"))
+BY_LOG_LOSS = replace(CALIBRATED, metrics={"log_loss": CLASSIFICATION["log_loss"]})
+
+
+def on(dataset: Dataset, learner: Any = KNN, **parts: Any) -> Experiment:
+    """Return an experiment; the smallest tables do not hold every class in every part."""
+    return make_experiment(dataset, learner, **({"splitter": Holdout(stratify=False)} | parts))
+
+
+REJECTED: list[tuple[RunFigure, Experiment, str]] = [
+    (figures.DecisionRegions(), on(IRIS), "two numeric columns"),
+    (figures.DecisionRegions(columns=["x1", "y2"]), on(COLOURS), "Allowed: x1, x2."),
+    (figures.Margins(), on(make_points("blobs", 60, 1.0, 0)), "separate two classes"),
+    (figures.RegressionCurves(), on(load_bundled("diabetes"), learners.MeanRegressor()), "10 columns"),
+    (figures.ValidationCurve(parameter="n_neighbors", values=[1, 91]), on(IRIS), "has 90 rows"),
+    (figures.ValidationCurve(parameter="C", values=[1]), BY_LOG_LOSS, "fitted for a figure are not calibrated"),
+    (figures.DecisionRegions(variants={"k": {"learner__k": 3}}), on(MOONS), "learner__k is not a param"),
+    (figures.DecisionRegions(variants={"k": {"learner__n_neighbors": 0}}), on(MOONS), "'n_neighbors'"),
+    (figures.Trees(draw_tree=draw), on(load_bundled("digits"), TREE), "but digits has 10"),
+    (
+        figures.Trees(variants={"b": {}}, draw_tree=draw, pruning={"b": "bottom_up"}),
+        on(IRIS, TREE, splitter=LeaveOneOut()),
+        "set evaluation.validation=0.2",
+    ),
+    (figures.Trees(draw_tree=draw), on(CARS, learners.DecisionTreeRegressor(), target=LOG), "set target=none"),
+    (figures.RocCurves(), on(MORTGAGE, BAYES, splitter=LeaveOneOut()), "a single one; use evaluation=kfold"),
+    (figures.Reliability(), SVM_OF_CANCER, "SVC has none; add calibration=platt"),
+    *((figures.LearningCurve(sizes=sizes), on(IRIS), f"sizes={sizes!r}") for sizes in ([], [0], [1.5], "0.5", [True])),
 ]
 
 
-@pytest.mark.parametrize(("figure", "dataset", "learner", "reason"), REJECTED, ids=[row[3] for row in REJECTED])
+@pytest.mark.parametrize(("figure", "experiment", "reason"), REJECTED, ids=[row[-1] for row in REJECTED])
 def test_an_experiment_that_a_figure_cannot_show_is_rejected(
-    figure: RunFigure, dataset: Dataset, learner: Any, reason: str
+    figure: RunFigure, experiment: Experiment, reason: str
 ) -> None:
-    # The smallest tables do not hold every class in every part.
-    splitter = LeaveOneOut() if "validation" in reason else Holdout(stratify=False)
-    experiment = make_experiment(dataset, learner, splitter=splitter)
-    with pytest.raises(UserError, match=r"^figures: ") as rejected:
+    with pytest.raises(UserError, match=rf"^figures: .*{re.escape(reason)}"):
         figure.check(experiment, experiment.make_splits())
-    assert reason in str(rejected.value)
+
+
+@pytest.mark.parametrize("figure", [figures.Reliability(), figures.RocCurves()])
+def test_calibrated_learners_have_the_figures_of_probabilities(figure: RunFigure) -> None:
+    figure.check(CALIBRATED, CALIBRATED.make_splits())
 
 
 def test_regions_are_coloured_by_what_the_learner_predicts() -> None:

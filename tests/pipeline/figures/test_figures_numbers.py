@@ -25,13 +25,12 @@ from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.classification import ThresholdCurves, rank_folds
 from bakeoff.pipeline.figures.curves import order_rows
 from bakeoff.pipeline.figures.panels import make_panels
-from bakeoff.pipeline.figures.run_figure import FinishedRun, check_variants
+from bakeoff.pipeline.figures.run_figure import FinishedRun
 from bakeoff.pipeline.stages.balance import ClassWeights
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.pruning import Pruning
-from bakeoff.pipeline.stages.scoring.metrics import CLASSIFICATION
-from bakeoff.pipeline.stages.splitting import Holdout, KFold, LeaveOneOut, TimeSeries
+from bakeoff.pipeline.stages.splitting import Holdout, KFold, TimeSeries
 from bakeoff.pipeline.stages.target import TransformedTarget, make_function
 from bakeoff.pipeline.stages.threshold import GivenThreshold
 from bakeoff.pipeline.stages.tuning import GridTuning
@@ -97,12 +96,6 @@ def test_decision_values_of_more_classes_rank_each_against_the_rest() -> None:
         for fold in run.folds
     ]
     assert compute_areas(figures.RocCurves(), run, "versicolor") == pytest.approx(expected)
-
-
-def test_folds_of_a_single_row_have_no_curves() -> None:
-    built = make_experiment(MORTGAGE, BAYES, splitter=LeaveOneOut())
-    with pytest.raises(UserError, match="each fold tests a single one; use evaluation=kfold"):
-        figures.RocCurves().check(built, built.make_splits())
 
 
 def test_folds_without_the_class_do_not_count_and_the_figure_reports_it() -> None:
@@ -213,13 +206,6 @@ def test_a_learning_curve_repeats_tuning_and_pruning_and_never_fits_on_test_rows
     grown.prune(X.iloc[split.validation], y[split.validation], method="best_first")
     assert table["test"][0] == grown.score(X.iloc[split.test], y[split.test])
     assert not set(half) & set(split.test)
-
-
-@pytest.mark.parametrize("sizes", [[], [0], [1.5], "0.5", [True]])
-def test_sizes_that_are_not_fractions_are_refused(sizes: Any) -> None:
-    experiment = make_experiment(IRIS, BAYES)
-    with pytest.raises(UserError, match=r"LearningCurve\.sizes"):
-        figures.LearningCurve(sizes=sizes).check(experiment, experiment.make_splits())
 
 
 def test_the_validation_curve_takes_the_first_parameter_of_the_space_that_has_numbers() -> None:
@@ -346,31 +332,9 @@ def test_a_balanced_variant_is_the_balanced_run() -> None:
     assert run.get_variant({}) is run.model.predictor
 
 
-def test_calibrated_learners_have_the_figures_of_probabilities() -> None:
-    built = make_experiment(CANCER, learners.SVC())
-    splits = built.make_splits()
-    with pytest.raises(UserError, match="SVC has none; add calibration=platt"):
-        figures.Reliability().check(built, splits)
-    calibrated = replace(built, calibration=Calibration("platt"))
-    figures.Reliability().check(calibrated, splits)
-    figures.RocCurves().check(calibrated, splits)
-
-
 def test_importances_are_those_of_the_predictor() -> None:
     # Every row is positive from this threshold on, so that no column is important, whatever the learner has learnt.
     parts = {"calibration": Calibration("platt"), "threshold": GivenThreshold(1e-9)}
     built = make_experiment(CANCER, learners.SVC(), metrics=["accuracy"], **parts)
     table = figures.Importances(repeats=2).measure(finish(built))
     assert table["mean"].abs().max() == 0
-
-
-def test_figures_that_would_show_other_numbers_are_refused() -> None:
-    built = make_experiment(DIABETES, learners.DecisionTreeRegressor(), target=LOG)
-    with pytest.raises(UserError, match="values of a transformed target; set target=none"):
-        figures.Trees(draw_tree=lambda learner: learner).check(built, built.make_splits())
-    uncalibrated = make_experiment(CANCER, learners.SVC(), calibration=Calibration("platt"))
-    by_log_loss = replace(uncalibrated, metrics={"log_loss": CLASSIFICATION["log_loss"]})
-    splits = by_log_loss.make_splits()
-    with pytest.raises(UserError, match=r"log_loss, .* models fitted for a figure are not calibrated"):
-        figures.ValidationCurve(parameter="C", values=[1, 2]).check(by_log_loss, splits)
-    check_variants(uncalibrated, splits, [{"learner__C": 2}])
