@@ -1,9 +1,9 @@
-"""Figures of finished runs, and the pictures in comparisons and explanations.
+"""Figures of finished runs, and the pictures in explanations and in calculations by hand.
 
 Figures of a run are requested with ``figures: [NAME]`` or ``figures: [{_target_: bakeoff.pipeline.figures.X, ...}]``;
 `bakeoff.pipeline.config.options` lists the names. `run_figure` contains their base classes and the data they are drawn
-from. `comparison`, and the functions of `importances` for explanations, draw plain arrays. All of them use `panels`,
-which also writes the SVG for pages.
+from. `steps` draws a calculation by hand, and some functions of `importances` draw plain arrays for explanations. All
+of them use `panels`, which also writes the SVG for pages.
 
 Only this package imports Matplotlib, so code that needs a picture imports the package late.
 """

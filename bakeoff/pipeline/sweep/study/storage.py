@@ -1,10 +1,8 @@
-"""The storage of studies: a SQLite file or a PostgreSQL server, created once under a lock.
+"""The identity of a study, its objectives and its settings, and the SQLite file or PostgreSQL server that stores it.
 
-The identity of a study: its objectives, the keys of ``hydra.sweeper``, and a name derived from the command.
-
-The objectives are metrics of a run, but never its scores on test rows, because a score used for a choice is no longer
-an unbiased estimate. A study therefore chooses by scores on validation rows, and records the test scores of its runs
-next to them.
+The name of a study is derived from its command, so the same command continues it. The objectives are metrics of a run,
+but never its scores on test rows, because a score used for a choice is no longer an unbiased estimate. A study
+therefore chooses by scores on validation rows, and records the test scores of its runs next to them.
 """
 
 import hashlib
