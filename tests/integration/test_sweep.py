@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import sys
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
@@ -457,13 +456,6 @@ def test_an_interrupted_sweep_ends_its_run_killed(bakeoff: Bakeoff) -> None:
     answer = bakeoff("-m", *TRUST, targets)
     assert (answer.status, states(bakeoff)) == (130, {"FINISHED": 1, "KILLED": 1}), answer.err
     assert "interrupted by Ctrl-C\n" in answer.err
-
-
-def test_without_optuna_the_error_says_what_to_install(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    answer = bakeoff("-m", "hydra/sweeper=optuna", "learner=knn,svm")
-    assert answer.status == 2
-    assert re.search("pip install .*'optuna", answer.err)
 
 
 # Learners that a pattern names

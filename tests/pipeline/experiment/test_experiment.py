@@ -78,12 +78,6 @@ def test_one_validation_row_serves_one_choice() -> None:
     assert log.of("prune bottom_up") == [split.validation.tolist()]
 
 
-def test_after_tuning_on_the_validation_part_the_fit_takes_training_rows_only() -> None:
-    built, split, log = recorded(tuning=GridTuning({"mark": [1, 2]}))
-    fit_model(built, split)
-    assert log[-1] == ("fit 1", split.train.tolist())
-
-
 def test_every_fold_starts_afresh_and_the_given_learner_stays_unfitted() -> None:
     built, _, log = recorded(splitter=KFold(folds=4))
     folds = loop(built)
@@ -95,22 +89,22 @@ def test_every_fold_starts_afresh_and_the_given_learner_stays_unfitted() -> None
 # Folds
 
 
-def test_a_fold_tells_scores_of_each_part_that_has_rows_the_tests_first() -> None:
-    (fold,) = loop(experiment(splitter=Holdout(), metrics=["error", "accuracy"]))
-    assert list(fold.scores) == [
-        *(f"{part}_{name}" for part in ("test", "validation") for name in ("error", "accuracy")),
-        "train_error",
-    ]
-    assert fold.scores["test_accuracy"] == 0.25
+@pytest.mark.parametrize(
+    ("splitter", "train_metrics", "scores"),
+    [
+        (Holdout(), "headline", "test_error test_accuracy validation_error validation_accuracy train_error"),
+        (Holdout(), "all", "test_error test_accuracy validation_error validation_accuracy train_error train_accuracy"),
+        (KFold(folds=4), "headline", "test_error test_accuracy train_error"),
+    ],
+)
+def test_a_fold_tells_scores_of_each_part_that_has_rows_the_tests_first(
+    splitter: Any, train_metrics: str, scores: str
+) -> None:
+    built = experiment(splitter=splitter, metrics=["error", "accuracy"], train_metrics=train_metrics)
+    (fold, *_) = loop(built)
+    assert [*fold.scores] == scores.split()
+    assert fold.scores["test_accuracy"] == 1 - fold.scores["test_error"]
     assert fold.predictions.truth.tolist() == numbered().y[fold.split.test].tolist()
-    (bare, *_) = loop(experiment(splitter=KFold(folds=4), metrics=["accuracy"]))
-    assert list(bare.scores) == ["test_accuracy", "train_accuracy"]
-
-
-def test_training_rows_are_scored_by_all_metrics_if_that_is_asked_for() -> None:
-    metrics = ["error", "accuracy"]
-    (fold,) = loop(experiment(splitter=Holdout(), metrics=metrics, train_metrics="all"))
-    assert list(fold.scores) == [f"{part}_{name}" for part in ("test", "validation", "train") for name in metrics]
 
 
 def test_warnings_are_gathered_once_each_and_do_not_escape() -> None:
@@ -145,6 +139,7 @@ def test_tuned_on_the_validation_part_the_final_model_leaves_that_part_out() -> 
     log.clear()
     fit_final_model(built, built.make_splits(), folds[-1])
     (chosen_on,) = {tuple(rows) for rows in log.of("predict")}
+    assert log[-1][0] == "fit 1"  # on the training rows alone
     assert sorted([*chosen_on, *log[-1][1]]) == list(range(40))
 
 
