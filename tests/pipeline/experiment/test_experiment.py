@@ -103,7 +103,7 @@ def test_a_fold_tells_scores_of_each_part_that_has_rows_the_tests_first(
     built = experiment(splitter=splitter, metrics=["error", "accuracy"], train_metrics=train_metrics)
     (fold, *_) = loop(built)
     assert [*fold.scores] == scores.split()
-    assert fold.scores["test_accuracy"] == 1 - fold.scores["test_error"]
+    assert fold.scores["test_accuracy"] == pytest.approx(1 - fold.scores["test_error"])
     assert fold.predictions.truth.tolist() == numbered().y[fold.split.test].tolist()
 
 

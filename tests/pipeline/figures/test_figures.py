@@ -52,6 +52,7 @@ def on(dataset: Dataset, learner: Any = KNN, **parts: Any) -> Experiment:
     return make_experiment(dataset, learner, **({"splitter": Holdout(stratify=False)} | parts))
 
 
+NO_FRACTIONS: list[Any] = [[], [0], [1.5], "0.5", [True]]
 REJECTED: list[tuple[RunFigure, Experiment, str]] = [
     (figures.DecisionRegions(), on(IRIS), "two numeric columns"),
     (figures.DecisionRegions(columns=["x1", "y2"]), on(COLOURS), "Allowed: x1, x2."),
@@ -70,7 +71,7 @@ REJECTED: list[tuple[RunFigure, Experiment, str]] = [
     (figures.Trees(draw_tree=draw), on(CARS, learners.DecisionTreeRegressor(), target=LOG), "set target=none"),
     (figures.RocCurves(), on(MORTGAGE, BAYES, splitter=LeaveOneOut()), "a single one; use evaluation=kfold"),
     (figures.Reliability(), SVM_OF_CANCER, "SVC has none; add calibration=platt"),
-    *((figures.LearningCurve(sizes=sizes), on(IRIS), f"sizes={sizes!r}") for sizes in ([], [0], [1.5], "0.5", [True])),
+    *((figures.LearningCurve(sizes=sizes), on(IRIS), f"sizes={sizes!r}") for sizes in NO_FRACTIONS),
 ]
 
 
