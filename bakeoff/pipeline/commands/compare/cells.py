@@ -1,27 +1,114 @@
-"""The metrics of a comparison, and its cells.
+"""The scores of stored runs: the metrics of a comparison, and its cells.
 
 A cell contains the scores of a configuration on a dataset, one per fold, and the time they took to compute.
 """
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
-from bakeoff.pipeline.commands.compare.comparison import Cell, CellKey, ComparedDataset, ComparedMetric
-from bakeoff.pipeline.commands.compare.run_grid import RunFacts, RunGrid, group_by, list_ids
+from bakeoff.pipeline.commands.compare.comparison import (
+    Cell,
+    CellKey,
+    ComparedDataset,
+    ComparedMetric,
+    Configuration,
+    ScoredCells,
+)
+from bakeoff.pipeline.commands.compare.request import SelectionRequest
+from bakeoff.pipeline.commands.compare.run_grid import Grid, RunFacts, arrange_runs, group_by, list_ids
+from bakeoff.pipeline.commands.compare.stopping import require_repeats
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring.metrics import ERROR
 from bakeoff.pipeline.stages.scoring.scorers import describe_definition, find_bounds, has_fixed_scale
-from bakeoff.pipeline.text.wording import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns, format_range
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better, read_metric_entries
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import count_looks
+from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun, count_looks, read_series
 
 TEST_PREFIX = "test_"
 VALIDATION_PREFIX = "validation_"
 TIME_PREFIX = "time/"
 SERIES_PREFIXES = ("fold/", "pruning_path/")
+FITS = "fits"
+"""The number of learner fits per fold: those of all candidates on the inner folds, and that of the chosen one."""
+FIT_STAGES = ("time/tune", "time/fit", "time/prune")
+PREDICT_STAGE = "time/predict"
+
+Series = Mapping[str, Mapping[str, tuple[float, ...]]]
+"""Run id -> metric -> values over folds."""
+
+
+def score_runs(facts: Sequence[RunFacts], description: str, request: SelectionRequest, store: Store) -> ScoredCells:
+    """Return the scores of selected runs by the requested metrics.
+
+    Parameters
+    ----------
+    facts : sequence of RunFacts
+        The runs, finished or not.
+    description : str
+        How they were selected.
+    request : SelectionRequest
+    store : Store
+
+    Raises
+    ------
+    UserError
+        The runs cannot be compared.
+    """
+    grid, notes = arrange_runs(facts, request.is_until_sure)
+    runs = [each for own in grid.values() for each in own if not each.reason]
+    if request.is_until_sure:
+        for each in runs:
+            require_repeats(each.run.params["evaluation"], each.run.params)
+    metrics = choose_compared_metrics(request.metrics or (), runs, request.rope)
+    validation = _find_validation_metric(metrics[0].name, runs[0])
+    # One query for all runs: separate queries would dominate the time of a comparison.
+    names = [metric.name for metric in metrics]
+    series = read_series(store, [each.run for each in runs], [*names, validation])
+    cells = {}
+    datasets = []
+    for dataset, keys in group_by(grid, lambda key: key[1]).items():
+        own = [grid[key] for key in keys]
+        ids = [each.run.run_id for runs_of_cell in own for each in runs_of_cell if not each.reason]
+        # A run may lack values that its store cannot represent.
+        n_folds = max((len(series[run_id].get(name, ())) for run_id in ids for name in names), default=0)
+        own_cells = {key: _make_cell(key, grid[key], series, metrics, validation, n_folds) for key in keys}
+        datasets.append(_describe_dataset(dataset, own, list(own_cells.values()), store))
+        cells |= own_cells
+    return ScoredCells(
+        metrics,
+        tuple(datasets),
+        _describe_configurations(grid),
+        cells,
+        description,
+        [*notes, *_write_budget_notes([each.run for each in runs]), *_write_look_notes(runs, request)],
+    )
+
+
+def _describe_configurations(grid: Grid) -> list[Configuration]:
+    """Return the configurations of a grid in its order."""
+    params = {name: each.configuration for (name, _), own in grid.items() for each in own if not each.reason}
+    return [Configuration(name, dict(own)["learner"], dict(own)) for name, own in params.items()]
+
+
+def _write_budget_notes(runs: Sequence[StoredRun]) -> list[str]:
+    """Return a note if tuning with a budget tried different numbers of candidates."""
+    tried = {run.name: json.loads(run.tags[TRIED_TAG]) for run in runs if TRIED_TAG in run.tags}
+    if len(set(chain.from_iterable(tried.values()))) < 2:
+        return []
+    counts = [f"{format_range(each)} by {name}" for name, each in tried.items()]
+    return [f"Within tuning.budget, different numbers of candidates were tried in a fold: {', '.join(counts)}."]
+
+
+def _write_look_notes(runs: Sequence[RunFacts], request: SelectionRequest) -> list[str]:
+    """Return a note if repeats were added one at a time, but the p-values are not corrected for that."""
+    if request.is_until_sure or not any(each.draw[0] for each in runs):
+        return []
+    return ["Repeats were added one at a time: with until=sure the p-values are corrected for these looks."]
 
 
 def choose_compared_metrics(names: Sequence[str], runs: Sequence[RunFacts], rope: float) -> tuple[ComparedMetric, ...]:
@@ -138,7 +225,7 @@ def label_metric(score: str) -> str:
     return score.replace("_", " ").replace("/", " ")
 
 
-def find_validation_metric(metric: str, example: RunFacts) -> str:
+def _find_validation_metric(metric: str, example: RunFacts) -> str:
     """Return the validation score by which configurations are chosen for a comparison by a metric."""
     # Times are not measured on validation rows, so the headline metric chooses the configuration instead.
     headline = find_headline(example.run.params, example.run.metrics) or metric
@@ -146,60 +233,40 @@ def find_validation_metric(metric: str, example: RunFacts) -> str:
     return f"{VALIDATION_PREFIX}{score.removeprefix(TEST_PREFIX)}"
 
 
-FITS = "fits"
-"""The number of learner fits per fold: those of all candidates on the inner folds, and that of the chosen one."""
-FIT_STAGES = ("time/tune", "time/fit", "time/prune")
-PREDICT_STAGE = "time/predict"
+def _make_cell(
+    key: CellKey,
+    runs: Sequence[RunFacts],
+    series: Series,
+    metrics: Sequence[ComparedMetric],
+    validation: str,
+    n_run_folds: int,
+) -> Cell:
+    """Return the cell of a configuration and a dataset.
 
-Series = Mapping[str, Mapping[str, tuple[float, ...]]]
-"""Run id -> metric -> values over folds."""
-
-
-def make_cells(
-    grid: RunGrid, series: Series, metrics: Sequence[ComparedMetric], validation: str
-) -> dict[CellKey, Cell]:
-    """Return the cell of each configuration and dataset.
-
-    A cell whose scores are undefined in any fold is empty and has a reason, because a mean over the remaining folds
+    If a score is undefined in any fold, the cell is empty and has a reason, because a mean over the remaining folds
     would compare different rows.
 
     Parameters
     ----------
-    grid : RunGrid
+    key : CellKey
+    runs : sequence of RunFacts
     series : Series
-        The series of the metrics for each run of the grid.
     metrics : sequence of ComparedMetric
     validation : str
         The validation score used to choose among configurations.
+    n_run_folds : int
+        The number of folds in each run.
     """
-    scores: dict[CellKey, dict[str, tuple[float, ...]]] = {}
-    folds_of_run = dict.fromkeys(grid.datasets, 0)
-    for key, runs in grid.runs.items():
-        scores[key] = {metric.name: _join_runs(runs, series, metric.name) for metric in metrics}
-        # A run may lack values that its store cannot represent.
-        n_folds = max(map(len, scores[key].values()))
-        folds_of_run[key[1]] = max(folds_of_run[key[1]], math.ceil(n_folds / len(runs)))
-    cells = {key: Cell(*key, reason=reason) for key, reason in grid.reasons.items()}
-    for key, runs in grid.runs.items():
-        n_folds = folds_of_run[key[1]] * len(runs)
-        chosen_by = _read_validation(runs, series, validation, n_folds)
-        cells[key] = _make_cell(key, runs, scores[key], chosen_by, n_folds)
-    return cells
-
-
-def _make_cell(
-    key: CellKey,
-    runs: Sequence[RunFacts],
-    scores: Mapping[str, tuple[float, ...]],
-    validation: tuple[float, ...],
-    n_folds: int,
-) -> Cell:
-    reasons = [reason for metric, values in scores.items() if (reason := _find_gap(metric, values, n_folds))]
+    if runs[0].reason:
+        return Cell(*key, reason=runs[0].reason)
+    n_folds = n_run_folds * len(runs)
+    scores = {metric.name: _join_runs(runs, series, metric.name) for metric in metrics}
+    gaps = [gap for name, values in scores.items() if (gap := _find_gap(name, values, n_folds))]
     rows = [each.rows_per_fold for each in runs]
     return Cell(
         *key,
-        scores={} if reasons else scores,
-        reason="; ".join(reasons),
+        scores={} if gaps else scores,
+        reason="; ".join(gaps),
         run_ids=tuple(each.run.run_id for each in runs),
         seeds=tuple(each.seed for each in runs),
         fit_seconds=float(np.mean([_sum_stages(each) for each in runs])),
@@ -207,7 +274,7 @@ def _make_cell(
         n_fits=round(n_folds * runs[0].run.metrics.get(FITS, 0)),
         n_train=float(np.mean([row.get("train", math.nan) for row in rows])),
         n_test=float(np.mean([row.get("test", math.nan) for row in rows])),
-        validation=validation,
+        validation=_read_validation(runs, series, validation, n_folds),
     )
 
 
@@ -219,8 +286,7 @@ def _join_runs(runs: Sequence[RunFacts], series: Series, metric: str) -> tuple[f
 def _read_validation(runs: Sequence[RunFacts], series: Series, metric: str, n_folds: int) -> tuple[float, ...]:
     """Return the validation score of each fold (greater is better), or nothing if a choice has used them."""
     values = _join_runs(runs, series, metric)
-    is_usable = all(each.has_free_validation_rows for each in runs) and not _find_gap(metric, values, n_folds)
-    if not is_usable:
+    if _find_gap(metric, values, n_folds) or not all(each.has_free_validation_rows for each in runs):
         return ()
     sign = 1 if is_greater_better(metric, runs[0].run.params) else -1
     return tuple(sign * value for value in values)
@@ -242,21 +308,23 @@ def _sum_stages(facts: RunFacts) -> float:
     return sum(stages) if stages else math.nan
 
 
-def describe_dataset(name: str, grid: RunGrid, cells: Mapping[CellKey, Cell], store: Store) -> ComparedDataset:
-    """Return the description of a dataset of a grid, with its folds and rows."""
-    # All cells of a dataset have the same seeds and splits, or the first of them, so the longest one describes it.
-    runs = max((runs for (_, dataset), runs in grid.runs.items() if dataset == name), key=len)
-    complete = [cell for (_, dataset), cell in cells.items() if dataset == name and not cell.reason]
-    n_folds = max((len(values) for cell in complete for values in cell.scores.values()), default=0)
+def _describe_dataset(
+    name: str, grid: Sequence[Sequence[RunFacts]], cells: Sequence[Cell], store: Store
+) -> ComparedDataset:
+    """Return the description of a dataset from the runs and the scores of its cells."""
+    # All cells of a dataset have the same draws, or the first of them, so the longest one describes it.
+    runs = max(grid, key=lambda own: (not own[0].reason, len(own)))
+    params = runs[0].run.params
+    n_folds = max(len(values) for cell in cells for values in cell.scores.values() or [()])
     # Each seed and each repeat of an evaluation splits the rows again.
-    n_repeats = len(runs) * int(runs[0].run.params.get("evaluation.repeats", "1"))
+    n_repeats = len(runs) * int(params.get("evaluation.repeats", "1"))
     splits_digests = tuple(each.splits_digest for each in runs)
     return ComparedDataset(
         name=name,
-        digest=grid.datasets[name],
-        evaluation=runs[0].run.params["evaluation"],
+        digest=runs[0].digest,
+        evaluation=params.get("evaluation", ""),
         n_folds=n_folds,
         folds_per_repeat=max(n_folds // n_repeats, 1),
         splits_digests=splits_digests,
-        n_looks=max(count_looks(store, grid.datasets[name], splits) for splits in splits_digests),
+        n_looks=max(count_looks(store, runs[0].digest, splits) for splits in splits_digests),
     )

@@ -28,6 +28,8 @@ COMMAND_KEYS = (
 )  # fmt: skip
 """Keys that determine the numbers of a comparison."""
 RUN_WORDS = ("latest", "best")
+BEST_WORDS = ("", "best")
+"""The words that choose the best configuration as the base, the default first."""
 PARQUET = ".parquet"
 MAX_REPEATS = 10
 """The default of the largest number of repeats."""

@@ -1,6 +1,7 @@
 """The runs of a comparison: the facts about each, names of configurations, and a grid of them and the datasets.
 
-Runs that cannot be paired fold by fold are rejected, with a specific message for each reason.
+A configuration is a job without its dataset, seed and evaluation. In each cell of the grid, it has a run for each seed
+and repeat. Runs that cannot be paired fold by fold are rejected, with a specific message for each reason.
 """
 
 import hashlib
@@ -8,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TypeVar
 
 from bakeoff.pipeline.commands.compare.comparison import CellKey
@@ -30,6 +32,8 @@ SEED_WORD = "seed"
 TARGET_KEY = "_target_"
 RUN_KEY = "run"
 """A key that distinguishes individually named runs of one configuration."""
+BASE_REMARK = "base "
+"""Precedes the id of the run that is the base in the name of its row."""
 REQUIRED_PARAMS = ("dataset", "learner", "evaluation", "seed")
 DECISION_PARTS = ("calibration", "threshold")
 """Parts that learn from validation rows if they use no inner folds."""
@@ -37,9 +41,12 @@ PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 """Pruning methods that use validation rows."""
 FIRST_REPEAT = "evaluation.first_repeat"
 SHORT_ID_LETTERS = 8
+NO_RUN = "no run"
 
 Params = tuple[tuple[str, str], ...]
 """Keys and values, sorted by key."""
+Draw = tuple[int, str]
+"""The first repeat and the seed of a run: runs of a dataset with the same draw have the same splits."""
 
 
 def group_by(items: Iterable[Item], key_of: Callable[[Item], Key]) -> dict[Key, list[Item]]:
@@ -99,14 +106,14 @@ class RunFacts:
         return self.run.tags.get("dataset_digest", "")
 
     @property
-    def draw(self) -> tuple[int, str]:
-        """The first repeat and the seed: runs of a dataset with the same draw have the same splits."""
+    def draw(self) -> Draw:
+        """The first repeat and the seed."""
         return int(self.run.params.get(FIRST_REPEAT, "0")), self.seed
 
     @property
-    def evaluation(self) -> Mapping[str, str]:
-        """The params of the folds."""
-        return {key: value for key, value in self.run.params.items() if _part_of(key) == "evaluation"}
+    def job(self) -> tuple[Params, str, Draw]:
+        """What identifies the job of the run: its configuration, its dataset and its draw."""
+        return self.configuration, self.dataset, self.draw
 
     @property
     def splits_digest(self) -> str:
@@ -163,10 +170,9 @@ def separate_run(facts: RunFacts, remark: str = "") -> RunFacts:
     return replace(facts, configuration=_sort_params(own))
 
 
-def list_ids(facts: Sequence[RunFacts], limit: int = 3) -> str:
+def list_ids(facts: Sequence[RunFacts]) -> str:
     """Return the short ids of the first few runs for a message."""
-    shown = ", ".join(each.short_id for each in facts[:limit])
-    return f"{shown}, …" if len(facts) > limit else shown
+    return name_first(each.short_id for each in facts)
 
 
 def _explain_status(run: StoredRun) -> str:
@@ -292,55 +298,27 @@ UNPAIRED_KEYS = ("evaluation.validation", "evaluation.metrics", "evaluation.cost
 MAX_SHOWN_REASONS = 3
 MAX_LEFT_OUT = 8
 """Maximum number of notes on unfinished configurations, because a study may have stopped hundreds of runs."""
-NO_RUN = "no run"
 
-Draw = tuple[int, str]
-"""The first repeat and the seed of a run."""
-
-
-@dataclass(frozen=True)
-class RunGrid:
-    """The runs of each configuration on each dataset.
-
-    Attributes
-    ----------
-    configurations : mapping of str to Params
-        Configurations by name, in the order of their names.
-    datasets : mapping of str to str
-        Name -> fingerprint of the rows.
-    runs : mapping of CellKey to tuple of RunFacts
-        One run per repeat and seed, in this order; all cells of a dataset have the same, or with until=sure the first
-        of them.
-    reasons : mapping of CellKey to str
-        The reason why each of the remaining cells is empty.
-    notes : tuple of str
-        Notes on runs that were left out or chosen among several.
-    """
-
-    configurations: Mapping[str, Params]
-    datasets: Mapping[str, str]
-    runs: Mapping[CellKey, tuple[RunFacts, ...]]
-    reasons: Mapping[CellKey, str]
-    notes: tuple[str, ...]
-
-    @property
-    def finished(self) -> list[RunFacts]:
-        """The runs of all cells."""
-        return [each for runs in self.runs.values() for each in runs]
+Grid = dict[CellKey, tuple[RunFacts, ...]]
+"""The runs of each configuration on each dataset, ordered by repeat and seed: all cells of a dataset have the same
+draws, or with ``until=sure`` the first of them. An empty cell has one run, with the reason why."""
 
 
-def arrange_runs(facts: Sequence[RunFacts], keeps_all: bool = False, until_sure: bool = False) -> RunGrid:
-    """Arrange runs as a grid.
+def arrange_runs(facts: Sequence[RunFacts], until_sure: bool = False) -> tuple[Grid, list[str]]:
+    """Arrange runs as a grid, ordered by the names of the configurations and of the datasets.
 
     Parameters
     ----------
     facts : sequence of RunFacts
         The runs, finished or not.
-    keeps_all : bool
-        Whether runs of the same job are kept apart because each was selected by its id; otherwise only the newest
-        counts.
     until_sure : bool
         Whether a cell may lack the last repeats of its dataset, because its pairs were decided before.
+
+    Returns
+    -------
+    grid : Grid
+    notes : list of str
+        Notes on runs that were left out or chosen among several.
 
     Raises
     ------
@@ -349,23 +327,33 @@ def arrange_runs(facts: Sequence[RunFacts], keeps_all: bool = False, until_sure:
     """
     finished = [each for each in facts if not each.reason]
     unfinished = [each for each in facts if each.reason]
-    _require_comparable(finished, unfinished)
-    datasets = _list_datasets(finished)
-    newest, notes = _take_newest(_keep_apart(finished) if keeps_all else finished)
+    _require_splits(finished, unfinished)
+    newest, notes = _take_newest(finished)
     # Names describe the differences between rows, so they are assigned once the rows are known.
     names = name_configurations(list(dict.fromkeys(each.configuration for each in newest)))
     _require_two(names, newest, unfinished)
-    reasons, left_out = _explain_absence(unfinished, newest, names)
-    runs = _take_complete(_group_cells(newest, names), reasons, until_sure)
-    for dataset in datasets:
-        _require_same_splits([each for key, own in runs.items() if key[1] == dataset for each in own])
-    configurations = {names[configuration]: configuration for configuration in sorted(names, key=lambda c: names[c])}
-    keys = [(name, dataset) for name in configurations for dataset in datasets]
-    empty = {key: reasons.get(key, NO_RUN) for key in keys if key not in runs}
-    return RunGrid(configurations, datasets, runs, empty, (*notes, *left_out))
+    _require_same_rows(newest)
+    unscored, left_out = _place_unfinished(unfinished, newest, names)
+    in_order = sorted(newest, key=_order_draw)
+    runs = group_by(in_order, lambda each: (names[each.configuration], each.dataset))
+    draws = {
+        dataset: list(dict.fromkeys(each.draw for each in own))
+        for dataset, own in group_by(in_order, lambda each: each.dataset).items()
+    }
+    grid = {}
+    for key in product(sorted(names.values()), sorted(draws)):
+        own, expected = [each.draw for each in runs.get(key, ())], draws[key[1]]
+        has_stopped = until_sure and own == expected[: len(own)] and key not in unscored
+        if own and (own == expected or has_stopped):
+            grid[key] = tuple(runs[key])
+        elif key in unscored or not own:
+            grid[key] = (unscored.get(key) or describe_absent_job("", key[1], NO_RUN),)
+        else:
+            raise _report_missing(key, [draw for draw in expected if draw not in own], runs[key][0].seed)
+    return grid, [*notes, *left_out]
 
 
-def _require_comparable(finished: Sequence[RunFacts], unfinished: Sequence[RunFacts]) -> None:
+def _require_splits(finished: Sequence[RunFacts], unfinished: Sequence[RunFacts]) -> None:
     """Reject a selection that has no finished run, or has runs whose test rows are unknown."""
     if not finished:
         reasons = sorted({each.reason for each in unfinished})[:MAX_SHOWN_REASONS]
@@ -379,57 +367,14 @@ def _require_comparable(finished: Sequence[RunFacts], unfinished: Sequence[RunFa
         )
 
 
-def _list_datasets(finished: Sequence[RunFacts]) -> dict[str, str]:
-    """Return the fingerprint of each dataset; reject a dataset with several versions of its rows."""
-    versions = group_by(finished, lambda each: each.dataset)
-    for name, own in versions.items():
-        seen = list(dict.fromkeys(each.digest for each in own))
-        if len(seen) > 1:
-            raise UserError(
-                f"compare: the runs on {name} used {len(seen)} versions of its rows (dataset_digest "
-                f"{' and '.join(seen[:2])}), so they cannot be paired; select one, for example with "
-                f"filter=\"tags.dataset_digest = '{seen[0]}'\"."
-            )
-    return {name: versions[name][0].digest for name in sorted(versions)}
-
-
-def _group_jobs(facts: Sequence[RunFacts]) -> dict[tuple[Params, str, Draw], list[RunFacts]]:
-    return group_by(facts, lambda each: (each.configuration, each.dataset, each.draw))
-
-
-def _keep_apart(finished: Sequence[RunFacts]) -> list[RunFacts]:
-    """Turn runs that would share a cell into separate configurations."""
-    groups = _group_jobs(finished).values()
-    return [separate_run(each) if len(runs) > 1 else each for runs in groups for each in runs]
-
-
 def _take_newest(finished: Sequence[RunFacts]) -> tuple[list[RunFacts], list[str]]:
-    """Return the newest run per configuration, dataset and seed, and a note on skipped runs."""
-    newest = []
-    for runs in _group_jobs(finished).values():
-        first, *older = sorted(runs, key=lambda each: each.run.started, reverse=True)
-        for each in older:
-            differences = _describe_differences(first, each)
-            if differences:
-                raise UserError(
-                    f"compare: {first.learner} was evaluated on {first.dataset} in several ways (runs "
-                    f"{first.short_id} and {each.short_id} differ in {differences}); select one, for example with "
-                    f"filter=\"params.evaluation = '{first.run.params['evaluation']}'\"."
-                )
-        newest.append(first)
+    """Return the newest run of each job on the same rows and splits, and a note on skipped runs."""
+    jobs = group_by(finished, lambda each: (each.job, each.digest, each.splits_digest))
+    newest = [max(runs, key=lambda each: each.run.started) for runs in jobs.values()]
     n_older = len(finished) - len(newest)
-    if not n_older:
-        return newest, []
-    return newest, [
-        f"Ignored: {count_nouns(n_older, 'older run')} of the same jobs; only the newest run of each job is compared."
-    ]
-
-
-def _describe_differences(first: RunFacts, second: RunFacts) -> str:
-    """Return the evaluation keys in which two runs differ, with both values; empty if there are none."""
-    ours, theirs = first.evaluation, second.evaluation
-    keys = [key for key in sorted({**ours, **theirs}) if key not in UNPAIRED_KEYS and ours.get(key) != theirs.get(key)]
-    return ", ".join(f"{key} ({ours.get(key, 'not set')} and {theirs.get(key, 'not set')})" for key in keys)
+    older = count_nouns(n_older, "older run")
+    note = f"Ignored: {older} of the same jobs; only the newest run of each job is compared."
+    return newest, [note] if n_older else []
 
 
 def _require_two(names: Mapping[Params, str], newest: Sequence[RunFacts], unfinished: Sequence[RunFacts]) -> None:
@@ -445,23 +390,23 @@ def _require_two(names: Mapping[Params, str], newest: Sequence[RunFacts], unfini
     )
 
 
-def _explain_absence(
+def _place_unfinished(
     unfinished: Sequence[RunFacts], newest: Sequence[RunFacts], names: Mapping[Params, str]
-) -> tuple[dict[CellKey, str], list[str]]:
-    """Return the reasons for empty cells, and notes on jobs that have no cell in the grid."""
+) -> tuple[dict[CellKey, RunFacts], list[str]]:
+    """Return the unfinished runs that explain an empty cell, and notes on those that have no cell in the grid."""
     datasets = {each.dataset for each in newest}
-    done = _group_jobs(newest)
-    rows_by_learner = group_by(names, lambda configuration: dict(configuration)["learner"])
-    reasons: dict[CellKey, str] = {}
+    done = {each.job for each in newest}
+    rows_of_learner = group_by(names, lambda configuration: dict(configuration)["learner"])
+    unscored: dict[CellKey, RunFacts] = {}
     outside = []
     for each in unfinished:
-        if (each.configuration, each.dataset, each.draw) in done:
+        if each.job in done:
             continue
         # Without params the configuration of the job is unknown, unless its learner has only one.
-        unknown = [] if each.configuration else rows_by_learner.get(each.learner, [])
+        unknown = [] if each.configuration else rows_of_learner.get(each.learner, [])
         rows = [each.configuration] if each.configuration in names else unknown
         if len(rows) == 1 and each.dataset in datasets:
-            reasons.setdefault((names[rows[0]], each.dataset), each.reason)
+            unscored.setdefault((names[rows[0]], each.dataset), each)
         else:
             outside.append(
                 f"Left out, because none of its runs finished: {each.learner} on {each.dataset}: {each.reason}"
@@ -469,65 +414,53 @@ def _explain_absence(
     lines = list(dict.fromkeys(outside))
     n_hidden = len(lines) - MAX_LEFT_OUT
     hidden = [f"Also left out: {n_hidden} more that did not finish."] if n_hidden > 0 else []
-    return reasons, [*lines[:MAX_LEFT_OUT], *hidden]
+    return unscored, [*lines[:MAX_LEFT_OUT], *hidden]
 
 
-def _group_cells(newest: Sequence[RunFacts], names: Mapping[Params, str]) -> dict[CellKey, tuple[RunFacts, ...]]:
-    groups = group_by(newest, lambda each: (names[each.configuration], each.dataset))
-    return {key: tuple(sorted(runs, key=lambda each: _order_draw(each.draw))) for key, runs in groups.items()}
+def _order_draw(each: RunFacts) -> tuple[int, int, str]:
+    """Return the key that sorts runs by repeat, and then by seeds as numbers."""
+    repeat, seed = each.draw
+    return repeat, len(seed), seed
 
 
-def _order_draw(draw: Draw) -> tuple[int, int, str]:
-    """Return the key that sorts draws by repeat, and then by seeds as numbers."""
-    repeat, seed = draw
-    return (repeat, int(seed), seed) if seed.isdigit() else (repeat, 0, seed)
+def _report_missing(key: CellKey, absent: Sequence[Draw], seed: str) -> UserError:
+    """Return the error for a cell that lacks draws of its dataset without a reason."""
+    missing = name_first(f"{own} and {FIRST_REPEAT}={repeat}" if repeat else own for repeat, own in absent)
+    cure = f"run the missing jobs, or select one seed, for example with filter=\"params.seed = '{seed}'\""
+    if absent[0][0]:
+        cure = "add until=sure, with which repeats are added where they are needed"
+    return UserError(
+        f"compare: on {key[1]}, {key[0]} has no run with seed {missing}, which other configurations have; different "
+        f"seeds give different splits; {cure}."
+    )
 
 
-def _name_draw(draw: Draw) -> str:
-    repeat, seed = draw
-    return f"{seed} and {FIRST_REPEAT}={repeat}" if repeat else seed
-
-
-def _take_complete(
-    cells: Mapping[CellKey, tuple[RunFacts, ...]], reasons: Mapping[CellKey, str], until_sure: bool
-) -> dict[CellKey, tuple[RunFacts, ...]]:
-    """Return the cells that have all draws of their dataset; reject a cell that lacks one without a reason."""
-    by_dataset = group_by(cells, lambda key: key[1])
-    complete = {}
-    for (name, dataset), runs in cells.items():
-        own = [each.draw for each in runs]
-        draws = sorted({each.draw for key in by_dataset[dataset] for each in cells[key]}, key=_order_draw)
-        absent = [draw for draw in draws if draw not in own]
-        shown = name_first(map(_name_draw, absent), MAX_LEFT_OUT)
-        has_stopped = until_sure and own == draws[: len(own)] and (name, dataset) not in reasons
-        if not absent or has_stopped:
-            complete[name, dataset] = runs
-        elif (name, dataset) not in reasons:
-            cure = (
-                "add until=sure, with which repeats are added where they are needed"
-                if absent[0][0]
-                else (
-                    "run the missing jobs, or select one seed, for example with "
-                    f"filter=\"params.seed = '{runs[0].seed}'\""
-                )
-            )
+def _require_same_rows(newest: Sequence[RunFacts]) -> None:
+    """Reject runs on one dataset that used several versions of its rows, or other test rows with the same draw."""
+    first_on: dict[str, RunFacts] = {}
+    first_with: dict[tuple[str, Draw], RunFacts] = {}
+    for each in newest:
+        first = first_on.setdefault(each.dataset, each)
+        if each.digest != first.digest:
             raise UserError(
-                f"compare: on {dataset}, {name} has no run with seed {shown}, which other "
-                f"configurations have; different seeds give different splits; {cure}."
+                f"compare: the runs on {each.dataset} used several versions of its rows (dataset_digest {first.digest} "
+                f"and {each.digest}), so they cannot be paired; select one, for example with "
+                f"filter=\"tags.dataset_digest = '{first.digest}'\"."
             )
-    return complete
-
-
-def _require_same_splits(runs: Sequence[RunFacts]) -> None:
-    """Reject runs on the same dataset with the same draw that were not scored on the same test rows."""
-    # Different seeds have different splits by design, so runs are only compared with those of the same seed.
-    firsts: dict[Draw, RunFacts] = {}
-    for each in runs:
-        first = firsts.setdefault(each.draw, each)
+        # Different seeds have different splits by design, so runs are only compared with those of the same seed.
+        first = first_with.setdefault((each.dataset, each.draw), each)
         if each.splits_digest != first.splits_digest:
-            cause = _describe_differences(first, each) or "the code that makes the splits"
             raise UserError(
                 f"compare: on {each.dataset}, run {first.short_id} ({first.run.name}) and run {each.short_id} "
                 f"({each.run.name}) were scored on different splits, so they cannot be paired fold by fold: they "
-                f"differ in {cause}."
+                f"differ in {_describe_differences(first, each) or 'the code that makes the splits'}. Select runs with "
+                f"the same splits, for example with filter=\"params.evaluation = '{first.run.params['evaluation']}'\"."
             )
+
+
+def _describe_differences(first: RunFacts, second: RunFacts) -> str:
+    """Return the evaluation keys in which two runs differ, with both values; empty if there are none."""
+    ours, theirs = first.run.params, second.run.params
+    keys = [key for key in sorted({**ours, **theirs}) if _part_of(key) == "evaluation" and key not in UNPAIRED_KEYS]
+    values = [(key, ours.get(key, "not set"), theirs.get(key, "not set")) for key in keys]
+    return ", ".join(f"{key} ({own} and {other})" for key, own, other in values if own != other)

@@ -15,12 +15,10 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.cells import label_metric
-from bakeoff.pipeline.commands.compare.compare_runs import compare_cells
 from bakeoff.pipeline.commands.compare.comparison import (
     Cell,
     ComparedDataset,
     ComparedMetric,
-    Comparison,
     Configuration,
     ScoredCells,
 )
@@ -69,8 +67,8 @@ def read_table(file: Path) -> pd.DataFrame:
         raise UserError(f"{file.name} cannot be read as CSV or Parquet: {reason}; {cure}.") from error
 
 
-def compare_scores(given: pd.DataFrame, name: str, request: CompareRequest, command: str = "") -> Comparison:
-    """Compare the learners of a table.
+def score_table(given: pd.DataFrame, name: str, request: CompareRequest) -> ScoredCells:
+    """Return the scores of the learners of a table.
 
     Parameters
     ----------
@@ -79,8 +77,6 @@ def compare_scores(given: pd.DataFrame, name: str, request: CompareRequest, comm
     name : str
         The name of the table, for messages.
     request : CompareRequest
-    command : str
-        The command that requests the comparison.
 
     Raises
     ------
@@ -105,13 +101,15 @@ def compare_scores(given: pd.DataFrame, name: str, request: CompareRequest, comm
         cells += _make_cells(table, learners, str(dataset), metric.name, size, name)
         datasets.append(ComparedDataset(str(dataset), "", "", len(table), size, (), 0))
     others = [column for column in map(str, given) if column.strip().lower() not in frame]
-    notes = [f"Ignored: the columns {name_first(others)}."] if others else []
-    notes += _write_fold_notes(datasets, frame)
-    configurations = [Configuration(learner, learner) for learner in learners]
-    by_key = {(cell.configuration, cell.dataset): cell for cell in cells}
-    selection = f"{count_nouns(len(frame), 'score')} of {name}"
-    scored = ScoredCells((metric,), tuple(datasets), configurations, by_key, selection, notes)
-    return compare_cells(scored, request, command)
+    ignored = [f"Ignored: the columns {name_first(others)}."] if others else []
+    return ScoredCells(
+        metrics=(metric,),
+        datasets=tuple(datasets),
+        configurations=[Configuration(learner, learner) for learner in learners],
+        cells={(cell.configuration, cell.dataset): cell for cell in cells},
+        selection=f"{count_nouns(len(frame), 'score')} of {name}",
+        notes=[*ignored, *_write_fold_notes(datasets, frame)],
+    )
 
 
 def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from bakeoff.pipeline.commands.compare.comparison import Comparison
-from bakeoff.pipeline.commands.compare.request import KIND_TAG, SUFFIX, CompareRequest
-from bakeoff.pipeline.commands.compare.selection import BEST_WORDS
+from bakeoff.pipeline.commands.compare.request import BEST_WORDS, KIND_TAG, SUFFIX, CompareRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.sweep.jobs import Job
 from bakeoff.pipeline.text.wording import count_nouns, name_first

@@ -14,6 +14,7 @@ from bakeoff.pipeline.commands.compare.run_grid import (
     describe_absent_job,
     describe_run,
     name_configurations,
+    separate_run,
 )
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
@@ -90,23 +91,23 @@ def test_two_configurations_never_have_one_name() -> None:
 
 def test_cells_hold_the_runs_of_all_seeds_in_order() -> None:
     runs = [make_run(learner, "iris", seed) for learner in ("svm", "knn") for seed in ("10", "2")]
-    grid = arrange_runs(runs)
-    assert [run.seed for run in grid.runs["knn", "iris"]] == ["2", "10"]
-    assert list(grid.configurations) == ["knn", "svm"]
+    grid, _ = arrange_runs(runs)
+    assert [run.seed for run in grid["knn", "iris"]] == ["2", "10"]
+    assert list(grid) == [("knn", "iris"), ("svm", "iris")]
 
 
 def test_of_runs_of_one_job_the_newest_counts_and_this_is_said() -> None:
     old = make_run(started=1, tags={"config_hash": "a"})
     new = make_run(started=2, tags={"config_hash": "a"})
-    grid = arrange_runs([new, old, make_run("svm")])
-    assert grid.runs["knn", "iris"] == (new,)
-    assert grid.notes == ("Ignored: 1 older run of the same jobs; only the newest run of each job is compared.",)
+    grid, notes = arrange_runs([new, old, make_run("svm")])
+    assert grid["knn", "iris"] == (new,)
+    assert notes == ["Ignored: 1 older run of the same jobs; only the newest run of each job is compared."]
 
 
-def test_runs_of_one_configuration_that_are_named_one_by_one_are_rows_of_their_own() -> None:
+def test_a_separate_run_of_the_same_configuration_is_a_row_of_its_own() -> None:
     runs = [make_run(started=1), make_run(started=2)]
-    grid = arrange_runs(runs, keeps_all=True)
-    assert sorted(grid.configurations) == sorted(f"knn {run.short_id}" for run in runs)
+    grid, _ = arrange_runs(list(map(separate_run, runs)))
+    assert {name for name, _ in grid} == {f"knn {run.short_id}" for run in runs}
 
 
 def test_runs_on_other_splits_are_refused_with_what_differs() -> None:
@@ -115,8 +116,8 @@ def test_runs_on_other_splits_are_refused_with_what_differs() -> None:
 
 
 def test_validation_rows_do_not_make_other_splits() -> None:
-    grid = arrange_runs([make_run(), make_run("svm", params={"evaluation.validation": "0.2"})])
-    assert set(grid.runs) == {("knn", "iris"), ("svm", "iris")}
+    grid, _ = arrange_runs([make_run(), make_run("svm", params={"evaluation.validation": "0.2"})])
+    assert not any(run.reason for cell in grid.values() for run in cell)
 
 
 def test_other_seeds_are_refused_with_the_seeds() -> None:
@@ -134,13 +135,13 @@ def test_runs_without_a_digest_of_their_splits_are_refused_with_the_cure() -> No
 
 def test_one_configuration_that_was_evaluated_in_two_ways_is_refused() -> None:
     holdout = make_run(params={"evaluation": "holdout"}, started=1, tags={"splits_digest": "other"})
-    refuse([make_run(), holdout, make_run("svm")], "in several ways.*evaluation \\(holdout and kfold\\)")
+    refuse([make_run(), holdout, make_run("svm")], r"different splits.*evaluation \(kfold and holdout\)")
 
 
 def test_two_versions_of_a_dataset_are_refused() -> None:
     old = {"dataset_digest": "aaaaaaaa", "splits_digest": "a"}
     new = {"dataset_digest": "bbbbbbbb", "splits_digest": "b"}
-    refuse([make_run(tags=old), make_run("svm", tags=new)], "used 2 versions of its rows")
+    refuse([make_run(tags=old), make_run("svm", tags=new)], "used several versions of its rows")
 
 
 def test_one_run_and_one_configuration_are_refused() -> None:
@@ -168,20 +169,20 @@ def test_runs_of_other_code_and_deleted_runs_are_refused() -> None:
 
 def test_a_failed_run_whose_job_finished_later_does_not_count() -> None:
     failed = make_run("svm", status="FAILED")
-    assert not arrange_runs([make_run(), make_run("svm"), failed]).reasons
+    finished = make_run("svm")
+    assert arrange_runs([make_run(), finished, failed])[0]["svm", "iris"] == (finished,)
 
 
 def test_a_job_that_was_refused_is_an_empty_cell() -> None:
-    grid = arrange_runs(
-        [make_run(), make_run("svm"), make_run("knn", "cars"), describe_absent_job("svm", "cars", "refused: none")]
-    )
-    assert grid.reasons == {("svm", "cars"): "refused: none"}
+    refused = describe_absent_job("svm", "cars", "refused: none")
+    grid, _ = arrange_runs([make_run(), make_run("svm"), make_run("knn", "cars"), refused])
+    assert {key: run.reason for key, (run,) in grid.items() if run.reason} == {("svm", "cars"): "refused: none"}
 
 
 def test_what_never_finished_is_left_out_and_this_is_said() -> None:
     failed = make_run("mlp", status="FAILED", tags={"error": "MemoryError"})
-    grid = arrange_runs([make_run(), make_run("svm"), failed])
-    assert grid.notes == ("Left out, because none of its runs finished: mlp on iris: failed: MemoryError",)
+    _, notes = arrange_runs([make_run(), make_run("svm"), failed])
+    assert notes == ["Left out, because none of its runs finished: mlp on iris: failed: MemoryError"]
 
 
 @pytest.mark.parametrize(

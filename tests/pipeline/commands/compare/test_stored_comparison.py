@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from written_runs import write_run
 
-from bakeoff.pipeline.commands.compare import selection as select
+from bakeoff.pipeline.commands.compare.request import CompareRequest
+from bakeoff.pipeline.commands.compare.stored_comparison import select_runs
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import (
@@ -54,7 +55,7 @@ def test_a_sweep_without_a_list_is_found_by_the_tag_of_its_runs(store: Store) ->
     latest = read_latest_sweep(store)
     assert latest is not None
     assert (latest.name, latest.jobs) == ("a study", ())
-    assert len(select.select_sweep(store, "a study").facts) == 1
+    assert len(select_runs(store, CompareRequest(sweep="a study")).facts) == 1
 
 
 def test_the_latest_sweep_started_last_though_an_earlier_one_still_runs(store: Store) -> None:
@@ -72,15 +73,15 @@ def test_jobs_are_selected_whatever_sweep_their_runs_belong_to(store: Store) -> 
     write_run(store, "knn", "wine", SCORES, tags={"config_hash": "wine", "sweep": "later"})
     write_run(store, "knn", "other", SCORES, tags={"config_hash": "other", "sweep": "later"})
     write_sweep_record(store, make_record("later", "iris", "wine", "never"))
-    selected = select.select_sweep(store, "latest")
+    selected = select_runs(store, CompareRequest(sweep="latest"))
     assert {each.dataset: each.reason for each in selected.facts} == {"iris": "", "wine": "", "never": "no run"}
 
 
 def test_an_unknown_sweep_is_refused(store: Store) -> None:
     with pytest.raises(UserError, match="Start one with -m"):
-        select.select_sweep(store, "latest")
+        select_runs(store, CompareRequest(sweep="latest"))
     with pytest.raises(UserError, match="sweep=mondy does not exist"):
-        select.select_sweep(store, "mondy")
+        select_runs(store, CompareRequest(sweep="mondy"))
 
 
 def test_of_the_runs_of_a_job_the_newest_finished_one_is_found_else_the_newest(store: Store) -> None:

@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 from written_runs import write_run
 
-from bakeoff.pipeline.commands.compare import selection as select
 from bakeoff.pipeline.commands.compare.analysis import compare_costs, find_holm_levels
-from bakeoff.pipeline.commands.compare.compare_runs import compare_runs
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test, subtract_scores
 from bakeoff.pipeline.commands.compare.request import CompareRequest
+from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
 from bakeoff.pipeline.commands.compare.verdict import find_worse
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -39,8 +38,8 @@ def store(tmp_path: Path) -> Store:
 
 
 def compare(store: Store, query: str = "", **request: Any) -> Comparison:
-    selected = select.select_by_filter(store, query)
-    return compare_runs(store, selected, CompareRequest(**request), "bakeoff compare")
+    keys: dict[str, Any] = {"filter": query, "tracking__uri": store.uri, "tracking__experiment": "bakeoff"}
+    return make_comparison(CompareRequest(**keys, **request))
 
 
 def write_learners(store: Store, datasets: Sequence[str], means: dict[str, float]) -> None:
@@ -366,7 +365,7 @@ def test_a_metric_that_some_runs_lack_is_refused(store: Store) -> None:
 def test_runs_of_two_tasks_are_refused(store: Store) -> None:
     write_run(store, "knn", "iris", scores(0.9))
     write_run(store, "ridge", "cars", scores(0.5), metric="test_r2")
-    with pytest.raises(UserError, match=r"different headline scores: test_r2 \(1 run\), test_accuracy \(1 run\)"):
+    with pytest.raises(UserError, match=r"different headline scores: test_accuracy \(1 run\), test_r2 \(1 run\)"):
         compare(store)
 
 
@@ -488,8 +487,7 @@ def test_a_difference_that_equals_the_rope_is_not_worse(store: Store, rope: floa
 def test_a_base_run_of_the_same_configuration_is_a_row_of_its_own(store: Store) -> None:
     base = write_run(store, "knn", "iris", scores(0.9), tags={"config_hash": "old code"})
     write_run(store, "knn", "iris", scores(0.8, 1), tags={"config_hash": "new code"})
-    selected = select.add_base_run(store, select.select_by_filter(store, ""), base)
-    comparison = compare_runs(store, selected, CompareRequest(base=base))
+    comparison = compare(store, base=base)
     assert comparison.settings.base == f"knn base {base[:8]}"
     assert find_worse(comparison)
 
@@ -498,7 +496,6 @@ def test_a_base_without_a_common_dataset_is_refused(store: Store) -> None:
     base = write_run(store, "knn", "wine", scores(0.9))
     write_run(store, "knn", "iris", scores(0.8, 1))
     write_run(store, "svm", "iris", scores(0.8, 2))
-    selected = select.add_base_run(store, select.select_by_filter(store, ""), base)
-    comparison = compare_runs(store, selected, CompareRequest(base=base))
+    comparison = compare(store, base=base)
     with pytest.raises(UserError, match="needs a dataset with several scores of the base"):
         find_worse(comparison)
