@@ -31,7 +31,7 @@ from bakeoff.pipeline.commands.compare.comparison import (
 from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     MIN_DATASETS,
     MIN_FRIEDMAN_CONFIGURATIONS,
-    NO_FRIEDMAN_TEST,
+    FriedmanTest,
     compute_corrected_t_test,
     compute_critical_difference,
     compute_friedman_test,
@@ -52,6 +52,8 @@ from bakeoff.pipeline.model.row_report import adjust_by_holm
 from bakeoff.pipeline.stages.tuning.race import find_level
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 
+TOO_FEW = f"Too few datasets for tests over datasets, which need at least {MIN_DATASETS}"
+
 
 def analyze_dataset(
     dataset: ComparedDataset, metric: ComparedMetric, cells: Sequence[Cell], settings: Settings
@@ -71,8 +73,7 @@ def analyze_dataset(
     base = next((cell for cell in ordered if cell.configuration == settings.base), None)
     rope = _find_rope(ordered, base, metric)
     pairs = _compare_pairs(ordered, dataset, metric, rope, settings)
-    against = {} if base is None else _orient_pairs(pairs, settings.base)
-    summaries = tuple(_summarize(cell, metric, settings, ranks, against.get(cell.configuration)) for cell in ordered)
+    summaries = tuple(_summarize(cell, metric, settings, ranks, pairs) for cell in ordered)
     verdict = write_dataset_verdict(summaries, pairs, metric, settings)
     return DatasetResult(dataset.name, settings.base if base else "", summaries, pairs, verdict)
 
@@ -103,11 +104,6 @@ def _find_rope(cells: Sequence[Cell], base: Cell | None, metric: ComparedMetric)
     return metric.rope * min(sizes, default=math.nan)
 
 
-def _get_ratio(first: Cell, second: Cell) -> float:
-    """Return the number of test rows per training row of a pair; the larger ratio makes the test more conservative."""
-    return max(first.test_train_ratio, second.test_train_ratio)
-
-
 def find_holm_levels(p_values: Sequence[float], alpha: float) -> np.ndarray:
     """Return the level at which Holm's procedure tests each of m p-values: alpha / m for the smallest, then more."""
     levels = np.full(len(p_values), alpha)  # (m,)
@@ -124,7 +120,8 @@ def _compare_pairs(
     """Return all pairs, with Holm's correction over them, and with ``until=sure`` at the repeats that decided them."""
     pairs = list(combinations(cells, 2))
     differences = [_subtract_cells(*pair, metric) for pair in pairs]
-    ratios = [_get_ratio(*pair) for pair in pairs]
+    # The larger ratio of the two makes the test more conservative.
+    ratios = [max(first.test_train_ratio, second.test_train_ratio) for first, second in pairs]
     if settings.max_repeats:
         rule = StopRule(dataset.folds_per_repeat, settings.max_repeats, settings.alpha, rope)
         stops = rule.stop_pairs(differences, ratios)
@@ -189,43 +186,46 @@ def _describe_pair(
     )
 
 
-def _orient_pairs(pairs: Sequence[PairResult], base: str) -> dict[str, PairResult]:
-    """Return the pair of each configuration with the base, as if the base were the second."""
-    oriented = {pair.first: pair for pair in pairs if pair.second == base}
-    for pair in pairs:
-        if pair.first == base:
-            oriented[pair.second] = replace(
-                pair, difference=-pair.difference, p_first=pair.p_second, p_second=pair.p_first
-            )
-    return oriented
-
-
 def _summarize(
-    cell: Cell, metric: ComparedMetric, settings: Settings, ranks: dict[str, float], pair: PairResult | None
+    cell: Cell,
+    metric: ComparedMetric,
+    settings: Settings,
+    ranks: Mapping[str, float],
+    pairs: Sequence[PairResult],
 ) -> Summary:
     """Return the mean of a cell with its interval, its rank, and its mark against the base."""
-    estimate = compute_corrected_t_test(np.array(cell.scores[metric.name]), _get_ratio(cell, cell), 1 - settings.alpha)
+    name = cell.configuration
+    estimate = compute_corrected_t_test(np.array(cell.scores[metric.name]), cell.test_train_ratio, 1 - settings.alpha)
     low, high = np.clip([estimate.lower, estimate.upper], *metric.bounds).tolist()
-    rank = ranks[cell.configuration]
     summary = Summary(
-        configuration=cell.configuration,
+        configuration=name,
         mean=estimate.mean,
         std=estimate.standard_deviation,
         low=low,
         high=high,
-        rank=rank,
+        rank=ranks[name],
         # Equal means share their rank, so the rank of the best may be greater than 1.
-        is_best=rank == min(ranks.values()),
+        is_best=ranks[name] == min(ranks.values()),
     )
-    if pair is None:
-        return summary
+    for pair in pairs:
+        if (pair.first, pair.second) == (name, settings.base):
+            return _add_test(summary, pair, pair.difference, pair.p_first, pair.p_second, settings.alpha)
+        if (pair.first, pair.second) == (settings.base, name):
+            return _add_test(summary, pair, -pair.difference, pair.p_second, pair.p_first, settings.alpha)
+    return summary
+
+
+def _add_test(
+    summary: Summary, pair: PairResult, difference: float, p_better: float, p_worse: float, alpha: float
+) -> Summary:
+    """Return a summary with the test of its configuration against the base."""
     return replace(
         summary,
-        mark=mark_difference(pair.difference, pair.p_holm, settings.alpha),
+        mark=mark_difference(difference, pair.p_holm, alpha),
         p_value=pair.p_value,
-        p_better=pair.p_first,
+        p_better=p_better,
         p_equivalent=pair.p_equivalent,
-        p_worse=pair.p_second,
+        p_worse=p_worse,
     )
 
 
@@ -243,36 +243,28 @@ def analyze_overall(
     settings : Settings
     """
     complete = _select_complete(results, names)
-    absent = {
-        result.dataset: [name for name in names if result.find_summary(name) is None]
-        for result in results
-        if result not in complete
-    }
-    means = _tabulate_means(complete, names)  # (N, k)
     # Greater is better from here on.
-    means = means if metric.greater_is_better else -means
-    ranks = rank_configurations(means)  # (N, k)
-    mean_ranks = ranks.mean(axis=0) if complete else np.full(len(names), math.nan)  # (k,)
-    # Names are in the order of the ranks, so the first of each pair is the better one.
+    means = (1 if metric.greater_is_better else -1) * _tabulate_means(complete, names)  # (N, k)
+    mean_ranks = rank_configurations(means).mean(axis=0) if complete else np.full(len(names), math.nan)  # (k,)
     order = np.argsort(mean_ranks, kind="stable")
     ordered = [names[number] for number in order]
-    means = means[:, order]
     # With two configurations, ranks only count wins, so the pair is tested by Wilcoxon's test alone.
     is_ranked = len(names) >= MIN_FRIEDMAN_CONFIGURATIONS
-    test = settings.overall if is_ranked else WILCOXON
     is_tested = len(complete) >= MIN_DATASETS
-    friedman, critical_difference = NO_FRIEDMAN_TEST, math.nan
+    friedman, critical_difference = FriedmanTest(), math.nan
     if is_tested and is_ranked:
         friedman = compute_friedman_test(means)
         critical_difference = compute_critical_difference(len(means), len(names), settings.alpha)
-    pairs = _compare_over_datasets(ordered, means, mean_ranks[order], friedman.f_p, test, settings.alpha)
+    test = settings.overall if is_ranked else WILCOXON
+    pairs = _compare_over_datasets(ordered, means[:, order], mean_ranks[order], friedman.f_p, test, settings.alpha)
     told_apart = {frozenset((pair.first, pair.second)) for pair in pairs if pair.is_told_apart}
+    counted = f"{count_nouns(len(complete), 'dataset')} with scores for all configurations"
     result = OverallResult(
         datasets=tuple(result.dataset for result in complete),
-        left_out={dataset: f"no scores of {join_words(missing)}" for dataset, missing in absent.items()},
+        left_out=_explain_left_out(results, names),
         mean_ranks=dict(zip(ordered, mean_ranks[order].tolist(), strict=True)),
         test=test,
-        too_few="" if is_tested else _explain_too_few(len(complete)),
+        too_few="" if is_tested else f"{TOO_FEW}: {counted}.",
         friedman=friedman.chi2,
         friedman_p=friedman.p,
         iman_davenport=friedman.f,
@@ -286,6 +278,12 @@ def analyze_overall(
     return replace(result, verdict=write_overall_verdict(result, metric, settings))
 
 
+def _explain_left_out(results: Sequence[DatasetResult], names: Sequence[str]) -> dict[str, str]:
+    """Return why datasets are excluded: some configuration has no scores there."""
+    absent = {each.dataset: [name for name in names if each.find_summary(name) is None] for each in results}
+    return {dataset: f"no scores of {join_words(missing)}" for dataset, missing in absent.items() if missing}
+
+
 def _select_complete(results: Sequence[DatasetResult], names: Sequence[str]) -> list[DatasetResult]:
     """Return the datasets on which all configurations have scores."""
     return [result for result in results if len(result.summaries) == len(names)]
@@ -295,11 +293,6 @@ def _tabulate_means(results: Sequence[DatasetResult], names: Sequence[str]) -> n
     """Return the mean scores, of shape (N, k)."""
     by_name = [{summary.configuration: summary.mean for summary in result.summaries} for result in results]
     return np.array([[means[name] for name in names] for means in by_name]).reshape(len(results), len(names))
-
-
-def _explain_too_few(n_datasets: int) -> str:
-    counted = f"{count_nouns(n_datasets, 'dataset')} with scores for all configurations"
-    return f"Too few datasets for tests over datasets, which need at least {MIN_DATASETS}: {counted}."
 
 
 def _compare_over_datasets(
@@ -313,7 +306,7 @@ def _compare_over_datasets(
     is_tested = len(means) >= MIN_DATASETS
     p_wilcoxon = [compute_wilcoxon_p(means[:, i], means[:, j]) if is_tested else math.nan for i, j in numbers]
     p_holm = adjust_p_values(p_wilcoxon).tolist()
-    wins = count_wins(rank_configurations(means))  # (k, k)
+    wins = count_wins(rank_configurations(means)).tolist()  # (k, k)
     pairs = []
     for (i, j), p, p_adjusted in zip(numbers, p_wilcoxon, p_holm, strict=True):
         difference = float(mean_ranks[j] - mean_ranks[i])
@@ -324,21 +317,10 @@ def _compare_over_datasets(
         # The mean ranks depend on the other configurations, so Wilcoxon's test may contradict their order.
         if is_told_apart and test == WILCOXON and sum_signed_ranks(means[:, i], means[:, j]) < 0:
             i, j, difference = j, i, -difference
-        pairs.append(
-            OverallPair(
-                first=names[i],
-                second=names[j],
-                rank_difference=difference,
-                p_value=p_value,
-                p_nemenyi=p_nemenyi,
-                p_wilcoxon=p,
-                p_wilcoxon_holm=p_adjusted,
-                wins=int(wins[i, j]),
-                ties=int(len(means) - wins[i, j] - wins[j, i]),
-                losses=int(wins[j, i]),
-                is_told_apart=is_told_apart,
-            )
-        )
+        n_ties = len(means) - wins[i][j] - wins[j][i]
+        counts = wins[i][j], n_ties, wins[j][i]
+        p_values = p_value, p_nemenyi, p, p_adjusted
+        pairs.append(OverallPair(names[i], names[j], difference, *p_values, *counts, is_told_apart))
     return tuple(pairs)
 
 

@@ -69,7 +69,7 @@ def score_runs(facts: Sequence[RunFacts], description: str, request: SelectionRe
     # One query for all runs: separate queries would dominate the time of a comparison.
     names = [metric.name for metric in metrics]
     series = read_series(store, [each.run for each in runs], [*names, validation])
-    cells = {}
+    cells: dict[CellKey, Cell] = {}
     datasets = []
     for dataset, keys in group_by(grid, lambda key: key[1]).items():
         own = [grid[key] for key in keys]

@@ -10,10 +10,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from bakeoff.pipeline.commands.compare.comparison import Comparison
-from bakeoff.pipeline.commands.compare.request import BEST_WORDS, KIND_TAG, SUFFIX, CompareRequest
+from bakeoff.pipeline.commands.compare.request import (
+    BEST_WORDS,
+    KIND_TAG,
+    SUFFIX,
+    CompareRequest,
+    SelectionRequest,
+)
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.sweep.jobs import Job
 from bakeoff.pipeline.text.wording import count_nouns, name_first
@@ -50,15 +56,6 @@ class Seal:
     candidates: Mapping[str, str]
 
 
-class StoredSeal(NamedTuple):
-    """A seal in a store: its name, its digest, its content, which is None if it does not fit, and the run's tags."""
-
-    name: str
-    digest: str
-    content: Seal | None
-    tags: Mapping[str, str]
-
-
 def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
     """Store a seal for planned jobs, and return its digest.
 
@@ -90,16 +87,9 @@ def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
             f"{len(started)} of {count_nouns(len(candidates), 'job')} have runs in {own.uri}, so it is too late to "
             "seal them; leave these jobs out."
         )
-    settings = {
-        "metrics": _shorten(request.metrics),
-        "base": request.base,
-        "alpha": request.alpha,
-        "rope": request.rope,
-        REPEATS: request.repeats if request.is_until_sure else 0,
-        "overall": request.overall,
-    }
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    text = json.dumps(asdict(Seal(request.seal, now, settings, candidates)), indent=1)
+    seal = Seal(request.seal, now, _list_settings(request, request.metrics), candidates)
+    text = json.dumps(asdict(seal), indent=1)
     tags = {**provenance.list_tags(), KIND_TAG: KIND, KIND: request.seal, DIGEST_TAG: _digest(text)}
     run_id, address = own.writer.create_run(own.experiment_id, f"{KIND} {request.seal}", tags)
     # Only a finished run is a seal.
@@ -109,7 +99,7 @@ def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
     return tags[DIGEST_TAG]
 
 
-def check_seal(store: Store, comparison: Comparison, word: str = "") -> tuple[str, ...]:
+def check_seal(store: Store, comparison: Comparison, request: SelectionRequest) -> list[str]:
     """Return a sentence for each seal of the compared jobs: as sealed, with deviations, or not as sealed.
 
     Parameters
@@ -117,72 +107,73 @@ def check_seal(store: Store, comparison: Comparison, word: str = "") -> tuple[st
     store : Store
         The store of the compared runs.
     comparison : Comparison
-    word : str
-        The name or digest of a seal; by default, all seals of the compared jobs, and damaged ones.
+    request : SelectionRequest
+        The request for this comparison. It may name a seal by its name or digest; by default, all seals of the compared
+        jobs are checked, and damaged ones reported.
 
     Raises
     ------
     UserError
         There is no such seal.
     """
+    word = request.seal
     found = find_experiment(store.client, f"{comparison.experiment}{SUFFIX}")
     own = [] if found is None else list(_read_seals(replace(store, experiment_id=found.experiment_id)))
-    chosen = [each for each in own if word in ("", each.name, each.digest)]
+    chosen = [(tags, seal) for tags, seal in own if word in ("", tags[KIND], tags[DIGEST_TAG])]
     if word and not chosen:
-        raise UserError(f"seal={word} is not in {store.uri}. {did_you_mean(word, [each.name for each in own])}")
+        raise UserError(f"seal={word} is not in {store.uri}. {did_you_mean(word, [tags[KIND] for tags, _ in own])}")
     runs = load_runs(store, comparison.run_ids if chosen else (), ["config_hash"], [])
     jobs = {str(run.info.run_id): run.data.tags.get("config_hash", "") for run in runs}
     sentences = []
-    for name, digest, seal, tags in chosen:
+    for tags, seal in chosen:
+        name, digest = tags[KIND], tags[DIGEST_TAG]
         if seal is None:
             sentences.append(f"Not as sealed: the file of seal {name} is missing or does not fit its digest {digest}.")
         elif word or not seal.candidates.keys().isdisjoint(jobs.values()):
-            sentences.append(f"{_judge_seal(store, seal, tags, comparison, jobs)} (seal {name}, SHA-256 {digest}).")
-    return tuple(sentences)
+            deviations = [*_compare_settings(seal, comparison, request), *_compare_candidates(seal, comparison, jobs)]
+            sentences.append(f"{_judge_seal(store, seal, tags, deviations)} (seal {name}, SHA-256 {digest}).")
+    return sentences
 
 
-def _judge_seal(
-    store: Store, seal: Seal, tags: Mapping[str, str], comparison: Comparison, jobs: Mapping[str, str]
-) -> str:
+def _judge_seal(store: Store, seal: Seal, tags: Mapping[str, str], deviations: Sequence[str]) -> str:
+    """Return whether the sealed jobs started after the seal, were kept, and answer the sealed question."""
     starts = stored_runs.read_starts(store, seal.candidates)
     sealed = datetime.fromisoformat(seal.sealed).timestamp() * MILLISECONDS_PER_SECOND
+    n_runs, n_jobs = len(starts), sum(f"{REMOVED_PREFIX}{job}" in tags for job in seal.candidates)
     faults = {
-        "of its jobs deleted": sum(start.is_deleted for start in starts),
-        "of its jobs started before it": sum(start.started <= sealed for start in starts),
+        "of its jobs deleted": ("run", sum(start.is_deleted for start in starts)),
+        "of its jobs started before it": ("run", sum(start.started <= sealed for start in starts)),
+        "lost runs by bakeoff rm or gc": ("job", n_jobs),
     }
-    broken = [f"{count_nouns(n, 'run')} {fault}" for fault, n in faults.items() if n]
-    n_removed = sum(f"{REMOVED_PREFIX}{job}" in tags for job in seal.candidates)
-    broken += [f"{count_nouns(n_removed, 'job')} lost runs by bakeoff rm or gc"] if n_removed else []
-    deviations = [*_compare_settings(seal, comparison), *_compare_candidates(seal, comparison, jobs)]
+    broken = [f"{count_nouns(n, noun)} {fault}" for fault, (noun, n) in faults.items() if n]
     if broken:
         return f"Not as sealed on {seal.sealed}: {'; '.join([*broken, *deviations])}"
-    order = f"sealed on {seal.sealed}, before the first of its {count_nouns(len(starts), 'run')} started"
+    order = f"sealed on {seal.sealed}, before the first of its {count_nouns(n_runs, 'run')} started"
     return f"Not the question {order}: {'; '.join(deviations)}" if deviations else f"As {order}"
 
 
-def _compare_settings(seal: Seal, comparison: Comparison) -> Iterator[str]:
-    """Yield the settings of a comparison that differ from the sealed ones."""
-    settings = comparison.settings
-    row = next(row for row in comparison.configurations if row.name == settings.base)
-    sealed_base = seal.settings["base"]
-    is_base = sealed_base in ((row.name, row.learner) if settings.is_base_given else BEST_WORDS)
-    used = {
-        "metrics": _shorten([metric.name for metric in comparison.metrics]),
-        "base": sealed_base if is_base else row.name,
-        "alpha": settings.alpha,
-        "rope": comparison.metrics[0].rope,
-        REPEATS: settings.max_repeats,
-        "overall": settings.overall,
+def _list_settings(request: SelectionRequest, metrics: Sequence[str]) -> dict[str, Any]:
+    """Return what is sealed of a request; prefixes of stored metrics, which may be left out, are removed."""
+    return {
+        "metrics": ", ".join(metric.removeprefix("test_").removeprefix("time/") for metric in metrics),
+        "base": request.base,
+        "alpha": request.alpha,
+        "rope": request.rope,
+        REPEATS: request.repeats if request.is_until_sure else 0,
+        "overall": request.overall,
     }
-    for key, value in used.items():
+
+
+def _compare_settings(seal: Seal, comparison: Comparison, request: SelectionRequest) -> Iterator[str]:
+    """Yield the settings of a comparison that differ from the sealed ones."""
+    row = next(row for row in comparison.configurations if row.name == comparison.settings.base)
+    sealed_base = seal.settings["base"]
+    is_base = sealed_base in ((row.name, row.learner) if comparison.settings.is_base_given else BEST_WORDS)
+    used = _list_settings(request, [metric.name for metric in comparison.metrics])
+    for key, value in {**used, "base": sealed_base if is_base else row.name}.items():
         sealed = seal.settings.get(key, value)
         if value != sealed:
             yield f"{key} is {value} instead of {'the best' if sealed == '' else sealed}"
-
-
-def _shorten(metrics: Sequence[str]) -> str:
-    """Return the names of metrics without the prefixes of stored ones, which may be left out."""
-    return ", ".join(metric.removeprefix("test_").removeprefix("time/") for metric in metrics)
 
 
 def _compare_candidates(seal: Seal, comparison: Comparison, jobs: Mapping[str, str]) -> Iterator[str]:
@@ -199,14 +190,13 @@ def _compare_candidates(seal: Seal, comparison: Comparison, jobs: Mapping[str, s
             yield f"{count_nouns(len(names), 'candidate')} {what}: {name_first(names)}"
 
 
-def _read_seals(own: Store) -> Iterator[StoredSeal]:
-    """Yield each seal of a store."""
+def _read_seals(own: Store) -> Iterator[tuple[Mapping[str, str], Seal | None]]:
+    """Yield the tags of each seal of a store, and the seal; None if its file does not fit its digest."""
     query = f"tags.{KIND_TAG} = '{KIND}' and {stored_runs.IS_FINISHED}"
     for run in search_runs(own, query, metrics=[]):
         text = run_content.read_artifact(own, f"{run.info.artifact_uri}/{FILE}")
         tags = run.data.tags
-        content = Seal(**json.loads(text)) if _digest(text) == tags[DIGEST_TAG] else None
-        yield StoredSeal(tags[KIND], tags[DIGEST_TAG], content, tags)
+        yield tags, Seal(**json.loads(text)) if _digest(text) == tags[DIGEST_TAG] else None
 
 
 def _digest(text: str) -> str:

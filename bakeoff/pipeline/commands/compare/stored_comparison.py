@@ -159,7 +159,7 @@ def compare_selection(store: Store, selection: Selection, request: SelectionRequ
     scored = score_runs(facts, selection.description, request, store)
     compared = compare_cells(scored, request, command or request.write_command())
     own = replace(compared, store=hide_secrets(store.uri), experiment=request.tracking__experiment)
-    return replace(own, notes=(*check_seal(store, own, request.seal), *own.notes))
+    return replace(own, notes=(*check_seal(store, own, request), *own.notes))
 
 
 def _find_base_run(store: Store, word: str, facts: Sequence[RunFacts]) -> str | None:

@@ -6,9 +6,9 @@ to do so. The gate decides whether a configuration is significantly worse than t
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
+from typing import NamedTuple
 
 from bakeoff.pipeline.commands.compare.comparison import (
     NEMENYI,
@@ -47,15 +47,15 @@ Tests = Mapping[frozenset[str], tuple[bool, float]]
 """Two names -> whether they are distinguished, and the p-value."""
 
 
-@dataclass(frozen=True)
-class Standing:
-    """The order of the configurations and the tests of their differences.
+class Standing(NamedTuple):
+    """Everything that the sentence of a verdict states: the order of the configurations, and their tests.
 
     Attributes
     ----------
     order : tuple of str
         Names from best to worst.
     tests : Tests
+        The tests of all pairs.
     measure : str
         What the order is by.
     place : str
@@ -74,15 +74,12 @@ class Standing:
         """Whether two configurations are distinguished."""
         return self.tests[frozenset((first, second))][0]
 
-    def list_p(self, firsts: Iterable[str], seconds: Iterable[str]) -> list[float]:
-        """Return the p-value of each of the first configurations with each of the second."""
-        return [self.tests[frozenset(pair)][1] for pair in product(firsts, seconds)]
-
-    @property
-    def leaders(self) -> list[str]:
-        """The best configuration and those not distinguished from it."""
-        best = self.order[0]
-        return [best, *(name for name in self.order[1:] if not self.is_told_apart(best, name))]
+    def bound_p(self, pairs: Iterable[tuple[str, str]]) -> str:
+        """Return the p-values of pairs in brief: the largest if they are distinguished, the smallest otherwise."""
+        tests = [self.tests[frozenset(pair)] for pair in pairs]
+        ps = [p for _, p in tests]
+        p, bound = (max(ps), "≤") if tests[0][0] else (min(ps), "≥")
+        return equate_p(p, "=" if len(set(map(equate_p, ps))) == 1 else bound)
 
 
 def write_dataset_verdict(
@@ -200,6 +197,9 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
 def write_standing(standing: Standing) -> str:
     """Return one sentence on the leading configurations and those they beat.
 
+    The best configuration and those not distinguished from it lead. The tests need not follow the order of the means: a
+    highly variable configuration may be indistinguishable from the best although its scores are worse than others'.
+
     Examples
     --------
     >>> tests = {
@@ -210,67 +210,56 @@ def write_standing(standing: Standing) -> str:
     >>> write_standing(Standing(("svm", "mlp", "knn"), tests))
     'svm and mlp are the best and do not differ significantly, p = .41; both beat knn, p = .0030.'
     """
+    best = standing.order[0]
+    rivals = [name for name in standing.order[1:] if not standing.is_told_apart(best, name)]
+    leaders = [best, *rivals]
+    others = [name for name in standing.order if name not in leaders]
+    pairs = list(combinations(leaders, 2))
+    among = [f"{first} beats {second}" for first, second in pairs if standing.is_told_apart(first, second)]
+    if not rivals:
+        claim = f"{best} is the best: it {_write_win(standing, [best], others)}"
+    elif among or list(standing.order[: len(leaders)]) != leaders:
+        wins = f" and {_write_win(standing, [best], others)}" if others else ""
+        inner = f"; of these, {_enumerate(among)}" if among else ""
+        claim = f"{best} has the best {standing.measure}{wins}; {_write_draw(standing, rivals, [best])}{inner}"
+    elif others:
+        equal = f"{_enumerate(leaders)} are the best and do not differ significantly, {standing.bound_p(pairs)}"
+        claim = "; ".join([equal, *_list_wins(standing, leaders, others)])
+    elif len(leaders) == 2:
+        claim = f"{join_words(leaders)} do not differ significantly, {standing.bound_p(pairs)}"
+    else:
+        none = "no" if standing.place else "No"
+        claim = f"{none} two of the {len(leaders)} configurations differ significantly, {standing.bound_p(pairs)}"
     start = f"{standing.place}, " if standing.place else ""
     end = f" ({standing.test})" if standing.test else ""
-    return f"{start}{_write_claim(standing)}{end}."
+    return f"{start}{claim}{end}."
 
 
-def _write_claim(standing: Standing) -> str:
-    """Return who leads and whom the leaders beat, without the place and the test."""
-    leaders = standing.leaders
-    best, *rivals = leaders
-    others = [name for name in standing.order if name not in leaders]
-    if not rivals:
-        return f"{best} is the best: it beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}"
-    are_first = list(standing.order[: len(leaders)]) == leaders
-    are_equal = not any(standing.is_told_apart(*pair) for pair in combinations(leaders, 2))
-    if not are_first or not are_equal:
-        return _write_contradiction(standing, rivals, others)
-    p = _bound_p([standing.tests[frozenset(pair)][1] for pair in combinations(leaders, 2)], min)
-    if others:
-        beaten = _write_beaten(standing, leaders, others)
-        return f"{_enumerate(leaders)} are the best and do not differ significantly, {p}; {beaten}"
-    if len(leaders) == 2:
-        return f"{join_words(leaders)} do not differ significantly, {p}"
-    none = "no" if standing.place else "No"
-    return f"{none} two of the {len(leaders)} configurations differ significantly, {p}"
-
-
-def _write_contradiction(standing: Standing, rivals: Sequence[str], others: Sequence[str]) -> str:
-    """Return who has the best mean, if the tests do not follow the order of the means.
-
-    A highly variable configuration may be indistinguishable from the best although its scores are worse than others'.
-    """
-    best = standing.order[0]
-    beaten = f" and beats {_enumerate(others)}, {_bound_p(standing.list_p([best], others), max)}" if others else ""
-    among = [
-        f"{first} beats {second}" for first, second in combinations(rivals, 2) if standing.is_told_apart(first, second)
-    ]
-    inner = f"; of these, {_enumerate(among)}" if among else ""
-    return f"{best} has the best {standing.measure}{beaten}; {_write_undecided(standing, rivals, [best])}{inner}"
-
-
-def _write_beaten(standing: Standing, leaders: Sequence[str], others: Sequence[str]) -> str:
-    """Return which configurations each leader beats, and which of them it is not told apart from."""
+def _list_wins(standing: Standing, leaders: Sequence[str], others: Sequence[str]) -> Iterator[str]:
+    """Yield which configurations each leader beats, and which of them it is not told apart from."""
     rivals = group_by(others, lambda name: tuple(each for each in leaders if not standing.is_told_apart(each, name)))
-    clauses = []
     for equals, names in sorted(rivals.items(), key=lambda item: len(item[0]))[:MAX_RIVAL_GROUPS]:
         winners = [leader for leader in leaders if leader not in equals]
-        subject, verb = _enumerate(winners), "beats" if len(winners) == 1 else "beat"
+        subject = _enumerate(winners)
         if not equals:
             subject = "both" if len(leaders) == 2 else f"all {len(leaders)}"
-        clauses.append(f"{subject} {verb} {_enumerate(names)}, {_bound_p(standing.list_p(winners, names), max)}")
+        yield f"{subject} {_write_win(standing, winners, names)}"
         if equals:
-            clauses.append(_write_undecided(standing, equals, names))
+            yield _write_draw(standing, equals, names)
     if len(rivals) > MAX_RIVAL_GROUPS:
-        clauses.append("pairs=all shows the others")
-    return "; ".join(clauses)
+        yield "pairs=all shows the others"
 
 
-def _write_undecided(standing: Standing, firsts: Sequence[str], seconds: Sequence[str]) -> str:
+def _write_win(standing: Standing, winners: Sequence[str], losers: Sequence[str]) -> str:
+    """Return whom the subject of a clause beats."""
+    verb = "beats" if len(winners) == 1 else "beat"
+    return f"{verb} {_enumerate(losers)}, {standing.bound_p(product(winners, losers))}"
+
+
+def _write_draw(standing: Standing, firsts: Sequence[str], seconds: Sequence[str]) -> str:
     """Return that configurations are not told apart from others."""
     verb = "does" if len(firsts) == 1 else "do"
-    p = _bound_p(standing.list_p(firsts, seconds), min)
+    p = standing.bound_p(product(firsts, seconds))
     return f"{_enumerate(firsts)} {verb} not differ significantly from {_enumerate(seconds)}, {p}"
 
 
@@ -308,13 +297,6 @@ def _enumerate(names: Sequence[str]) -> str:
         return join_words(names)
     shown = list(names[: MAX_NAMED - 1])
     return join_words([*shown, f"{len(names) - len(shown)} others"])
-
-
-def _bound_p(ps: Sequence[float], choose: Callable[[Sequence[float]], float]) -> str:
-    """Return the p-values in brief: the largest if they are significant, the smallest otherwise."""
-    bound = "≤" if choose is max else "≥"
-    are_equal = len({equate_p(p) for p in ps}) == 1
-    return equate_p(choose(ps), "=" if are_equal else bound)
 
 
 def find_worse(comparison: Comparison) -> list[str]:
