@@ -125,45 +125,15 @@ def test_up_to_four_datasets_have_a_verdict_each(store: Store, n_datasets: int) 
     verdict = compare(store).verdict
     assert [sentence.startswith("On a: ") for sentence in verdict[1:2]] == [True] * (n_datasets == 4)
     assert len(verdict) == (5 if n_datasets == 4 else 1)
+    assert "too few for a test" in verdict[0]
 
 
 def test_looks_of_other_configurations_are_told(store: Store) -> None:
     write_learners(store, ["iris"], {"svm": 0.9, "knn": 0.8, "mlp": 0.85})
     said = "More configurations have been scored on the same test rows than the 2 here: 3 on iris."
     assert any(said in note for note in compare(store, "params.learner != 'mlp'").notes)
-    assert not any("have been scored on the same test rows" in note for note in compare(store).notes)
-
-
-def test_training_parts_of_one_size_have_no_note(store: Store) -> None:
-    write_learners(store, ["iris"], {"svm": 0.9, "knn": 0.8})
-    assert not any("training parts have" in note for note in compare(store).notes)
-
-
-def test_seeds_are_in_the_order_of_numbers(store: Store) -> None:
-    for seed in (10, 2):
-        for learner in ("knn", "svm"):
-            write_run(store, learner, "iris", scores(0.9, seed), seed=seed)
-    assert compare(store).find_cell("knn", "iris").seeds == ("2", "10")
-
-
-def test_seeds_are_repeats_of_one_cell(store: Store) -> None:
-    for seed in (0, 1):
-        write_run(store, "knn", "iris", scores(0.9, seed), seed=seed)
-        write_run(store, "svm", "iris", scores(0.8, seed + 2), seed=seed)
-    comparison = compare(store)
-    assert comparison.find_cell("knn", "iris").scores["test_accuracy"] == (*scores(0.9, 0), *scores(0.9, 1))
-    assert (comparison.datasets[0].n_folds, comparison.datasets[0].folds_per_repeat) == (20, 10)
-
-
-def test_over_few_datasets_there_are_no_tests_and_this_is_said(store: Store) -> None:
-    write_learners(store, ["a", "b", "c"], {"svm": 0.9, "knn": 0.8, "mlp": 0.85})
-    comparison = compare(store)
-    overall = comparison.results[0].overall
-    assert overall is not None
-    assert "Too few datasets" in overall.too_few
-    assert np.isnan(overall.friedman_p)
-    assert list(overall.mean_ranks) == ["svm", "mlp", "knn"]
-    assert "too few for a test" in comparison.verdict[0]
+    notes = compare(store).notes
+    assert not any("have been scored on the same test rows" in note or "training parts have" in note for note in notes)
 
 
 def test_only_complete_datasets_count_over_datasets_and_the_others_are_named(store: Store) -> None:
@@ -268,51 +238,63 @@ def test_a_score_of_one_name_that_was_computed_in_two_ways_is_not_compared(store
         compare(store)
 
 
+def test_seeds_are_repeats_of_one_cell_in_the_order_of_numbers(store: Store) -> None:
+    for seed in (10, 2):
+        write_run(store, "knn", "iris", scores(0.9, seed), seed=seed)
+        write_run(store, "svm", "iris", scores(0.8, seed + 1), seed=seed)
+    comparison = compare(store)
+    cell = comparison.find_cell("knn", "iris")
+    assert cell.seeds == ("2", "10")
+    assert cell.scores["test_accuracy"] == (*scores(0.9, 2), *scores(0.9, 10))
+    assert (comparison.datasets[0].n_folds, comparison.datasets[0].folds_per_repeat) == (20, 10)
+
+
 # The verdict
 
 
-def test_two_configurations_over_datasets_are_judged_by_wilcoxon(store: Store) -> None:
-    rng = np.random.default_rng(1)
-    for number in range(6):
-        write_run(store, "svm", f"data {number}", (0.9 + rng.normal(0, 0.01, 5)).tolist())
-        write_run(store, "knn", f"data {number}", (0.7 + 0.01 * number + rng.normal(0, 0.01, 5)).tolist())
-    comparison = compare(store)
-    overall = comparison.results[0].overall
-    assert overall is not None
-    assert overall.pairs[0].p_wilcoxon == pytest.approx(2 / 2**6)
-    assert comparison.verdict == (
-        "Over 6 datasets, svm is the best: it beats knn, p = .031 (Wilcoxon's signed-rank test).",
-    )
-
-
-def test_where_two_are_not_told_apart_the_verdict_says_what_it_would_take(store: Store) -> None:
-    rng = np.random.default_rng(2)
-    for learner in ("svm", "knn"):
-        write_run(store, learner, "iris", (0.9 + rng.normal(0, 0.03, 10)).tolist())
-    first, second = compare(store).verdict
-    assert "do not differ significantly" in first
-    assert "These folds could show a difference of about 0.0" in second
-    assert "rows would" in second or "rows." in second
-
-
-def test_configurations_within_the_rope_are_equivalent_in_practice(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("noise", "said"),
+    [
+        (0.0005, "are equivalent in practice: they differ by at most 0.0100 with probability > 99 %"),
+        # The probability of the equivalence is below 95 %.
+        (0.03, "These folds could show a difference of about 0.0"),
+    ],
+)
+def test_of_two_that_are_not_told_apart_the_verdict_says_what_it_would_take(
+    store: Store, noise: float, said: str
+) -> None:
     rng = np.random.default_rng(3)
     levels = 0.9 + rng.normal(0, 0.03, 10)
     write_run(store, "svm", "iris", levels.tolist())
-    write_run(store, "knn", "iris", (levels + rng.normal(0, 0.0005, 10)).tolist())
-    said = compare(store).verdict[1]
-    assert "are equivalent in practice: they differ by at most 0.0100 with probability > 99 %" in said
-
-
-def test_configurations_that_are_equivalent_with_less_than_95_percent_are_not_called_so(store: Store) -> None:
-    rng = np.random.default_rng(3)
-    levels = 0.9 + rng.normal(0, 0.03, 10)
-    write_run(store, "svm", "iris", levels.tolist())
-    write_run(store, "knn", "iris", (levels + rng.normal(0, 0.03, 10)).tolist())
+    write_run(store, "knn", "iris", (levels + rng.normal(0, noise, 10)).tolist())
     comparison = compare(store)
     (pair,) = comparison.results[0].datasets[0].pairs
-    assert 0.6 < pair.p_equivalent < 0.95
-    assert "These folds could show" in comparison.verdict[1]
+    assert (0.6 < pair.p_equivalent < 0.95) == (noise == 0.03)
+    first, second = comparison.verdict
+    assert "do not differ significantly" in first
+    assert said in second
+    assert "rows" in second or noise < 0.03
+
+
+@pytest.mark.parametrize(
+    ("folds", "said"),
+    [
+        ({"knn": [0.9] * 10, "svm": [0.9] * 10}, "All configurations have equal scores in every fold, so none is"),
+        ({"knn": [0.8], "svm": [0.9]}, "svm has the best accuracy (0.9000), but a single split does not show"),
+    ],
+)
+def test_equal_scores_and_a_single_split_are_not_a_verdict(
+    store: Store, folds: Mapping[str, list[float]], said: str
+) -> None:
+    for learner, own in folds.items():
+        write_run(store, learner, "iris", own)
+    comparison = compare(store)
+    assert comparison.verdict[0].startswith(said)
+    best = [summary.configuration for summary in comparison.results[0].datasets[0].summaries if summary.is_best]
+    assert best == (["knn", "svm"] if len(folds["knn"]) > 1 else ["svm"])
+    if len(folds["knn"]) == 1:
+        with pytest.raises(UserError, match="single split"):
+            find_worse(comparison)
 
 
 # Bad input
@@ -338,35 +320,18 @@ def test_a_metric_that_is_defined_in_no_fold_is_refused_with_its_cells(store: St
         compare(store)
 
 
-def test_scores_that_are_all_equal_are_not_a_verdict(store: Store) -> None:
-    for learner in ("knn", "svm"):
-        write_run(store, learner, "iris", [0.9] * 10)
-    comparison = compare(store)
-    assert comparison.verdict == ("All configurations have equal scores in every fold, so none is better.",)
-    assert [summary.is_best for summary in comparison.results[0].datasets[0].summaries] == [True, True]
-
-
-def test_a_single_split_gives_means_and_no_test(store: Store) -> None:
-    for learner, score in (("knn", 0.8), ("svm", 0.9)):
-        write_run(store, learner, "iris", [score])
-    comparison = compare(store)
-    assert "a single split does not show whether the difference is significant" in comparison.verdict[0]
-    with pytest.raises(UserError, match="single split"):
-        find_worse(comparison)
-
-
-def test_a_metric_that_some_runs_lack_is_refused(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("metric", "keys", "said"),
+    [
+        ("test_accuracy", {"metrics": ("f1",)}, "svm.*have no test_f1"),
+        ("test_r2", {}, r"different headline scores: test_accuracy \(1 run\), test_r2 \(1 run\)"),
+    ],
+)
+def test_runs_without_a_common_metric_are_refused(store: Store, metric: str, keys: dict[str, Any], said: str) -> None:
     write_run(store, "knn", "iris", scores(0.9), further={"test_f1": scores(0.5)})
-    write_run(store, "svm", "iris", scores(0.8))
-    with pytest.raises(UserError, match=r"svm.*have no test_f1"):
-        compare(store, metrics=("f1",))
-
-
-def test_runs_of_two_tasks_are_refused(store: Store) -> None:
-    write_run(store, "knn", "iris", scores(0.9))
-    write_run(store, "ridge", "cars", scores(0.5), metric="test_r2")
-    with pytest.raises(UserError, match=r"different headline scores: test_accuracy \(1 run\), test_r2 \(1 run\)"):
-        compare(store)
+    write_run(store, "svm", "cars", scores(0.8), metric=metric)
+    with pytest.raises(UserError, match=said):
+        compare(store, **keys)
 
 
 # Honest choices
@@ -446,6 +411,7 @@ def test_without_tuning_or_validation_scores_all_configurations_are_rows_and_hol
     assert len(comparison.configurations) == 4
     assert len(comparison.results[0].datasets[0].pairs) == 6
     assert any("the best of the 3 was chosen by the scores shown here" in note for note in comparison.notes)
+    assert len(compare(store, "params.learner = 'knn'").configurations) == 3
 
 
 def test_the_tuned_configuration_stands_for_its_learner(store: Store) -> None:
@@ -458,12 +424,6 @@ def test_the_tuned_configuration_stands_for_its_learner(store: Store) -> None:
     assert "the tuned one represents the learner, because its choices did not use the test rows" in comparison.notes[0]
     assert comparison.find_cell("knn grid", "iris").n_fits == 10 * 16
     assert len(compare(store, choice="none").configurations) == 3
-
-
-def test_one_learner_alone_keeps_its_configurations(store: Store) -> None:
-    for neighbors in ("1", "5"):
-        write_run(store, "knn", "iris", scores(0.9, int(neighbors)), params={"learner.n_neighbors": neighbors})
-    assert len(compare(store).configurations) == 2
 
 
 # The gate

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from extras import load_oracle
 from published_scores import SONAR_J48, SONAR_NAIVE_BAYES
 from scipy import stats
 
@@ -114,17 +113,6 @@ def test_the_posterior_of_another_correlation_is_rs() -> None:
     assert (posterior.worse, posterior.equivalent, posterior.better) == pytest.approx(theirs, rel=1e-9)
 
 
-@pytest.mark.parametrize("runs", [1, 5])
-@pytest.mark.parametrize("rope", [0.0, 0.02])
-def test_the_posterior_is_baycomps_where_its_ratio_is_the_actual_one(runs: int, rope: float) -> None:
-    scores = np.random.default_rng(runs).normal(0.8, 0.05, (2, 20))  # (2, J)
-    theirs = load_oracle("baycomp").two_on_single(scores[0], scores[1], rope=rope, runs=runs)
-    n_folds = 20 // runs
-    posterior = compute_posterior(compute_corrected_t_test(scores[1] - scores[0], 1 / (n_folds - 1)), rope)
-    assert (posterior.worse, posterior.better) == pytest.approx((theirs[0], theirs[-1]), rel=1e-9)
-    assert posterior.worse + posterior.equivalent + posterior.better == pytest.approx(1)
-
-
 @pytest.mark.parametrize(
     ("difference", "rope", "certain"), [(0.0, 0.0, "equivalent"), (0.02, 0.01, "better"), (-0.01, 0.01, "equivalent")]
 )
@@ -157,18 +145,6 @@ def test_power_is_a_number_for_every_size_of_effect(degrees_of_freedom: int) -> 
     assert powers[0] == pytest.approx(0.05)
     assert powers == sorted(powers)
     assert compute_power(find_effect(degrees_of_freedom), degrees_of_freedom) == pytest.approx(0.8)
-
-
-def test_repeats_are_the_fewest_that_have_the_power() -> None:
-    test = compute_corrected_t_test(OTHER - BASE, 0.01)
-    repeats = count_repeats(test, 2)
-    assert repeats is not None
-
-    def power_of(number: int) -> float:
-        error = math.sqrt(1 / (2 * number) + 0.01) * test.standard_deviation
-        return compute_power(test.mean / error, 2 * number - 1)
-
-    assert power_of(repeats) >= 0.8 > power_of(repeats - 1)
 
 
 @pytest.mark.parametrize(

@@ -95,22 +95,19 @@ def test_repeats_of_a_sealed_candidate_are_added_by_its_stop_rule_alone() -> Non
         assert len([*_compare_candidates(seal, compared, jobs)]) == n_deviations  # type: ignore[arg-type]
 
 
-def test_a_deleted_run_is_not_as_sealed(sealed: Bakeoff) -> None:
-    run = next(run for run in sealed.runs() if run.data.params["learner"] == "knn")
-    sealed.client().delete_run(run.info.run_id)
+@pytest.mark.parametrize(
+    ("is_removed", "said"), [(False, "1 run of its jobs deleted"), (True, "1 job lost runs by bakeoff rm or gc")]
+)
+def test_a_run_that_was_deleted_or_removed_is_not_as_sealed(sealed: Bakeoff, is_removed: bool, said: str) -> None:
+    run_id = next(run.info.run_id for run in sealed.runs() if run.data.params["learner"] == "knn")
+    if is_removed:
+        assert sealed("rm", run_id).status == 0
+    else:
+        sealed.client().delete_run(run_id)
     assert sealed("-m", *JOBS).status == 0
     (note,) = read_notes(sealed)
     assert note.startswith("Not as sealed on ")
-    assert "1 run of its jobs deleted" in note
-
-
-def test_a_run_that_was_removed_is_not_as_sealed(sealed: Bakeoff) -> None:
-    run = next(run for run in sealed.runs() if run.data.params["learner"] == "knn")
-    assert sealed("rm", run.info.run_id).status == 0
-    assert sealed("-m", *JOBS).status == 0
-    (note,) = read_notes(sealed)
-    assert note.startswith("Not as sealed on ")
-    assert "1 job lost runs by bakeoff rm or gc" in note
+    assert said in note
 
 
 def test_a_run_that_started_before_the_seal_is_not_as_sealed(sealed: Bakeoff) -> None:
