@@ -248,15 +248,11 @@ def analyze_overall(
     mean_ranks = rank_configurations(means).mean(axis=0) if complete else np.full(len(names), math.nan)  # (k,)
     order = np.argsort(mean_ranks, kind="stable")
     ordered = [names[number] for number in order]
+    friedman, critical_difference = _test_ranks(means, settings.alpha)
     # With two configurations, ranks only count wins, so the pair is tested by Wilcoxon's test alone.
-    is_ranked = len(names) >= MIN_FRIEDMAN_CONFIGURATIONS
-    is_tested = len(complete) >= MIN_DATASETS
-    friedman, critical_difference = FriedmanTest(), math.nan
-    if is_tested and is_ranked:
-        friedman = compute_friedman_test(means)
-        critical_difference = compute_critical_difference(len(means), len(names), settings.alpha)
-    test = settings.overall if is_ranked else WILCOXON
+    test = settings.overall if len(names) >= MIN_FRIEDMAN_CONFIGURATIONS else WILCOXON
     pairs = _compare_over_datasets(ordered, means[:, order], mean_ranks[order], friedman.f_p, test, settings.alpha)
+    is_tested = len(complete) >= MIN_DATASETS
     told_apart = {frozenset((pair.first, pair.second)) for pair in pairs if pair.is_told_apart}
     counted = f"{count_nouns(len(complete), 'dataset')} with scores for all configurations"
     result = OverallResult(
@@ -276,6 +272,14 @@ def analyze_overall(
         verdict=(),
     )
     return replace(result, verdict=write_overall_verdict(result, metric, settings))
+
+
+def _test_ranks(means: np.ndarray, alpha: float) -> tuple[FriedmanTest, float]:
+    """Return Friedman's test of means of shape (N, k), and Nemenyi's critical difference; NaN if there are too few."""
+    n_datasets, n_configurations = means.shape
+    if n_datasets < MIN_DATASETS or n_configurations < MIN_FRIEDMAN_CONFIGURATIONS:
+        return FriedmanTest(), math.nan
+    return compute_friedman_test(means), compute_critical_difference(n_datasets, n_configurations, alpha)
 
 
 def _explain_left_out(results: Sequence[DatasetResult], names: Sequence[str]) -> dict[str, str]:

@@ -27,7 +27,7 @@ from bakeoff.pipeline.stages.scoring.scorers import describe_definition, find_bo
 from bakeoff.pipeline.text.wording import count_nouns, format_range
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better, read_metric_entries
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun, count_looks, read_series
+from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, count_looks, read_series
 
 TEST_PREFIX = "test_"
 VALIDATION_PREFIX = "validation_"
@@ -65,27 +65,18 @@ def score_runs(facts: Sequence[RunFacts], description: str, request: SelectionRe
         for each in runs:
             require_repeats(each.run.params["evaluation"], each.run.params)
     metrics = choose_compared_metrics(request.metrics or (), runs, request.rope)
-    validation = _find_validation_metric(metrics[0].name, runs[0])
-    # One query for all runs: separate queries would dominate the time of a comparison.
     names = [metric.name for metric in metrics]
+    validation = _find_validation_metric(names[0], runs[0])
+    # One query for all runs: separate queries would dominate the time of a comparison.
     series = read_series(store, [each.run for each in runs], [*names, validation])
-    cells: dict[CellKey, Cell] = {}
-    datasets = []
-    for dataset, keys in group_by(grid, lambda key: key[1]).items():
-        own = [grid[key] for key in keys]
-        ids = [each.run.run_id for runs_of_cell in own for each in runs_of_cell if not each.reason]
-        # A run may lack values that its store cannot represent.
-        n_folds = max((len(series[run_id].get(name, ())) for run_id in ids for name in names), default=0)
-        own_cells = {key: _make_cell(key, grid[key], series, metrics, validation, n_folds) for key in keys}
-        datasets.append(_describe_dataset(dataset, own, list(own_cells.values()), store))
-        cells |= own_cells
+    cells = _make_cells(grid, series, names, validation)
     return ScoredCells(
-        metrics,
-        tuple(datasets),
-        _describe_configurations(grid),
-        cells,
-        description,
-        [*notes, *_write_budget_notes([each.run for each in runs]), *_write_look_notes(runs, request)],
+        metrics=metrics,
+        datasets=tuple(_describe_dataset(name, grid, cells, store) for name in dict.fromkeys(key[1] for key in grid)),
+        configurations=_describe_configurations(grid),
+        cells=cells,
+        selection=description,
+        notes=[*notes, *_write_budget_notes(runs), *_write_look_notes(runs, request)],
     )
 
 
@@ -95,9 +86,9 @@ def _describe_configurations(grid: Grid) -> list[Configuration]:
     return [Configuration(name, dict(own)["learner"], dict(own)) for name, own in params.items()]
 
 
-def _write_budget_notes(runs: Sequence[StoredRun]) -> list[str]:
+def _write_budget_notes(runs: Sequence[RunFacts]) -> list[str]:
     """Return a note if tuning with a budget tried different numbers of candidates."""
-    tried = {run.name: json.loads(run.tags[TRIED_TAG]) for run in runs if TRIED_TAG in run.tags}
+    tried = {each.run.name: json.loads(each.run.tags[TRIED_TAG]) for each in runs if TRIED_TAG in each.run.tags}
     if len(set(chain.from_iterable(tried.values()))) < 2:
         return []
     counts = [f"{format_range(each)} by {name}" for name, each in tried.items()]
@@ -233,36 +224,41 @@ def _find_validation_metric(metric: str, example: RunFacts) -> str:
     return f"{VALIDATION_PREFIX}{score.removeprefix(TEST_PREFIX)}"
 
 
+def _make_cells(grid: Grid, series: Series, metrics: Sequence[str], validation: str) -> dict[CellKey, Cell]:
+    """Return the cell of each configuration and dataset.
+
+    Parameters
+    ----------
+    grid : Grid
+    series : Series
+        The series of the metrics for each run of the grid.
+    metrics : sequence of str
+    validation : str
+        The validation score used to choose among configurations.
+    """
+    n_run_folds = dict.fromkeys((dataset for _, dataset in grid), 0)
+    for (_, dataset), runs in grid.items():
+        # A run may lack values that its store cannot represent.
+        lengths = [len(_join_runs([each], series, metric)) for each in runs for metric in metrics]
+        n_run_folds[dataset] = max(n_run_folds[dataset], *lengths)
+    return {
+        key: _make_cell(key, runs, series, metrics, validation, n_run_folds[key[1]] * len(runs))
+        for key, runs in grid.items()
+    }
+
+
 def _make_cell(
-    key: CellKey,
-    runs: Sequence[RunFacts],
-    series: Series,
-    metrics: Sequence[ComparedMetric],
-    validation: str,
-    n_run_folds: int,
+    key: CellKey, runs: Sequence[RunFacts], series: Series, metrics: Sequence[str], validation: str, n_folds: int
 ) -> Cell:
     """Return the cell of a configuration and a dataset.
 
     If a score is undefined in any fold, the cell is empty and has a reason, because a mean over the remaining folds
     would compare different rows.
-
-    Parameters
-    ----------
-    key : CellKey
-    runs : sequence of RunFacts
-    series : Series
-    metrics : sequence of ComparedMetric
-    validation : str
-        The validation score used to choose among configurations.
-    n_run_folds : int
-        The number of folds in each run.
     """
     if runs[0].reason:
         return Cell(*key, reason=runs[0].reason)
-    n_folds = n_run_folds * len(runs)
-    scores = {metric.name: _join_runs(runs, series, metric.name) for metric in metrics}
-    gaps = [gap for name, values in scores.items() if (gap := _find_gap(name, values, n_folds))]
-    rows = [each.rows_per_fold for each in runs]
+    scores = {metric: _join_runs(runs, series, metric) for metric in metrics}
+    gaps = [gap for metric, values in scores.items() if (gap := _find_gap(metric, values, n_folds))]
     return Cell(
         *key,
         scores={} if gaps else scores,
@@ -272,15 +268,15 @@ def _make_cell(
         fit_seconds=float(np.mean([_sum_stages(each) for each in runs])),
         predict_seconds=float(np.mean([each.run.metrics.get(PREDICT_STAGE, math.nan) for each in runs])),
         n_fits=round(n_folds * runs[0].run.metrics.get(FITS, 0)),
-        n_train=float(np.mean([row.get("train", math.nan) for row in rows])),
-        n_test=float(np.mean([row.get("test", math.nan) for row in rows])),
+        n_train=float(np.mean([each.rows_per_fold["train"] for each in runs])),
+        n_test=float(np.mean([each.rows_per_fold["test"] for each in runs])),
         validation=_read_validation(runs, series, validation, n_folds),
     )
 
 
 def _join_runs(runs: Sequence[RunFacts], series: Series, metric: str) -> tuple[float, ...]:
     """Return the values over the folds of the first run, then the second, and so on."""
-    return tuple(value for each in runs for value in series[each.run.run_id].get(metric, ()))
+    return tuple(value for each in runs for value in series.get(each.run.run_id, {}).get(metric, ()))
 
 
 def _read_validation(runs: Sequence[RunFacts], series: Series, metric: str, n_folds: int) -> tuple[float, ...]:
@@ -308,14 +304,13 @@ def _sum_stages(facts: RunFacts) -> float:
     return sum(stages) if stages else math.nan
 
 
-def _describe_dataset(
-    name: str, grid: Sequence[Sequence[RunFacts]], cells: Sequence[Cell], store: Store
-) -> ComparedDataset:
-    """Return the description of a dataset from the runs and the scores of its cells."""
+def _describe_dataset(name: str, grid: Grid, cells: Mapping[CellKey, Cell], store: Store) -> ComparedDataset:
+    """Return the description of a dataset of a grid, with its folds and rows."""
+    keys = [key for key in grid if key[1] == name]
     # All cells of a dataset have the same draws, or the first of them, so the longest one describes it.
-    runs = max(grid, key=lambda own: (not own[0].reason, len(own)))
+    runs = max((grid[key] for key in keys), key=lambda own: (not own[0].reason, len(own)))
     params = runs[0].run.params
-    n_folds = max(len(values) for cell in cells for values in cell.scores.values() or [()])
+    n_folds = max(len(values) for key in keys for values in cells[key].scores.values() or [()])
     # Each seed and each repeat of an evaluation splits the rows again.
     n_repeats = len(runs) * int(params.get("evaluation.repeats", "1"))
     splits_digests = tuple(each.splits_digest for each in runs)

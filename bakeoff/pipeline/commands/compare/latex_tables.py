@@ -170,9 +170,26 @@ def abbreviate_names(names: Sequence[str]) -> dict[str, str]:
 
 def _iterate_tables(comparison: Comparison, result: MetricResult, style: TableStyle) -> Iterator[Captioned]:
     """Yield the tables of a metric with their captions."""
-    metric = comparison.find_metric(result.metric)
+    label = comparison.find_metric(result.metric).label
     overall = result.overall
     heads = abbreviate_names([row.name for row in comparison.configurations])
+    scores, ranks, pairs = _write_captions(comparison, result, style, heads)
+    # A paper has room for all pairs.
+    whole = replace(comparison, settings=replace(comparison.settings, all_pairs=True))
+    yield replace(_tabulate_scores(comparison, result, style, heads), title=f"scores {label}"), scores
+    if overall is None:
+        yield replace(tabulate_pairs(whole, result.datasets[0]), title=f"pairs {label}", footnote=""), pairs
+        return
+    yield replace(_tabulate_ranks(comparison, overall), title=f"ranks {label}"), ranks
+    if not overall.too_few:
+        yield replace(tabulate_overall_pairs(whole, overall), title=f"pairs {label}"), pairs
+
+
+def _tabulate_scores(
+    comparison: Comparison, result: MetricResult, style: TableStyle, heads: Mapping[str, str]
+) -> Table:
+    """Return a row for each dataset and a column for each configuration, or the rows of the only dataset."""
+    metric = comparison.find_metric(result.metric)
     numbers = {reason: str(number) for number, reason in enumerate(count_reasons(comparison), 1)}
 
     def write_cell(name: str, dataset: DatasetResult) -> Cell:
@@ -181,22 +198,13 @@ def _iterate_tables(comparison: Comparison, result: MetricResult, style: TableSt
             return style.write_mean(summary, metric)
         return Cell(ABSENT, EMPTY, mark=numbers[shorten_reason(comparison.find_cell(name, dataset.dataset))])
 
-    scores, ranks, pairs = _write_captions(comparison, result, style, heads)
     footnote = "; ".join(f"({number}) {reason}" for reason, number in numbers.items())
-    # A paper has room for all pairs.
-    whole = replace(comparison, settings=replace(comparison.settings, all_pairs=True))
     rows: list[Row]
-    if overall is None:
-        (dataset,) = result.datasets
-        rows = [[name, write_cell(name, dataset)] for name in heads]
-        yield make_table(f"scores {metric.label}", ["configuration", metric.label], rows, footnote), scores
-        yield replace(tabulate_pairs(whole, dataset), title=f"pairs {metric.label}", footnote=""), pairs
-        return
+    if result.overall is None:
+        rows = [[name, write_cell(name, result.datasets[0])] for name in heads]
+        return make_table("", ["configuration", metric.label], rows, footnote)
     rows = [[dataset.dataset, *(write_cell(name, dataset) for name in heads)] for dataset in result.datasets]
-    yield make_table(f"scores {metric.label}", ["dataset", *heads.values()], rows, footnote), scores
-    yield replace(_tabulate_ranks(comparison, overall), title=f"ranks {metric.label}"), ranks
-    if not overall.too_few:
-        yield replace(tabulate_overall_pairs(whole, overall), title=f"pairs {metric.label}"), pairs
+    return make_table("", ["dataset", *heads.values()], rows, footnote)
 
 
 def _write_captions(

@@ -334,23 +334,7 @@ def arrange_runs(facts: Sequence[RunFacts], until_sure: bool = False) -> tuple[G
     _require_two(names, newest, unfinished)
     _require_same_rows(newest)
     unscored, left_out = _place_unfinished(unfinished, newest, names)
-    in_order = sorted(newest, key=_order_draw)
-    runs = group_by(in_order, lambda each: (names[each.configuration], each.dataset))
-    draws = {
-        dataset: list(dict.fromkeys(each.draw for each in own))
-        for dataset, own in group_by(in_order, lambda each: each.dataset).items()
-    }
-    grid = {}
-    for key in product(sorted(names.values()), sorted(draws)):
-        own, expected = [each.draw for each in runs.get(key, ())], draws[key[1]]
-        has_stopped = until_sure and own == expected[: len(own)] and key not in unscored
-        if own and (own == expected or has_stopped):
-            grid[key] = tuple(runs[key])
-        elif key in unscored or not own:
-            grid[key] = (unscored.get(key) or describe_absent_job("", key[1], NO_RUN),)
-        else:
-            raise _report_missing(key, [draw for draw in expected if draw not in own], runs[key][0].seed)
-    return grid, [*notes, *left_out]
+    return _fill_cells(newest, names, unscored, until_sure), [*notes, *left_out]
 
 
 def _require_splits(finished: Sequence[RunFacts], unfinished: Sequence[RunFacts]) -> None:
@@ -415,6 +399,27 @@ def _place_unfinished(
     n_hidden = len(lines) - MAX_LEFT_OUT
     hidden = [f"Also left out: {n_hidden} more that did not finish."] if n_hidden > 0 else []
     return unscored, [*lines[:MAX_LEFT_OUT], *hidden]
+
+
+def _fill_cells(
+    newest: Sequence[RunFacts], names: Mapping[Params, str], unscored: Mapping[CellKey, RunFacts], until_sure: bool
+) -> Grid:
+    """Return the grid of runs; reject a cell that lacks draws of its dataset without a reason."""
+    in_order = sorted(newest, key=_order_draw)
+    runs = group_by(in_order, lambda each: (names[each.configuration], each.dataset))
+    on_dataset = group_by(in_order, lambda each: each.dataset)
+    grid = {}
+    for key in product(sorted(names.values()), sorted(on_dataset)):
+        own = [each.draw for each in runs.get(key, ())]
+        expected = list(dict.fromkeys(each.draw for each in on_dataset[key[1]]))
+        has_stopped = until_sure and own == expected[: len(own)] and key not in unscored
+        if own and (own == expected or has_stopped):
+            grid[key] = tuple(runs[key])
+        elif key in unscored or not own:
+            grid[key] = (unscored.get(key) or describe_absent_job("", key[1], NO_RUN),)
+        else:
+            raise _report_missing(key, [draw for draw in expected if draw not in own], runs[key][0].seed)
+    return grid
 
 
 def _order_draw(each: RunFacts) -> tuple[int, int, str]:

@@ -86,30 +86,42 @@ def score_table(given: pd.DataFrame, name: str, request: CompareRequest) -> Scor
     if request.is_until_sure:
         raise UserError(f"until=sure adds repeats as runs, but {name} has scores; leave out until=sure.")
     frame = _tidy_table(given, name)
-    folds = [column for column in FOLDS if column in frame]
-    repeated = frame.duplicated(["dataset", "learner", *folds])
-    cure = f"remove it, or number the scores of each learner by the columns {join_words(FOLDS)}"
-    _reject(repeated, frame["learner"], name, f"an earlier row has the same dataset, learner and fold; {cure}")
+    _require_unique_folds(frame, name)
     metric = _describe_metric(request, frame[SCORE])
     learners = list(frame["learner"].unique())
     cells: list[Cell] = []
     datasets = []
     for dataset, rows in frame.groupby("dataset", sort=False):
-        n_repeats = rows["repeat"].nunique() if "repeat" in folds else 1
-        table = rows.pivot(index=folds or "dataset", columns="learner")
-        size = max(len(table) // n_repeats, 1)
-        cells += _make_cells(table, learners, str(dataset), metric.name, size, name)
-        datasets.append(ComparedDataset(str(dataset), "", "", len(table), size, (), 0))
-    others = [column for column in map(str, given) if column.strip().lower() not in frame]
-    ignored = [f"Ignored: the columns {name_first(others)}."] if others else []
+        table = rows.pivot(index=_list_folds(frame) or "dataset", columns="learner")
+        n_repeats = rows["repeat"].nunique() if "repeat" in frame else 1
+        datasets.append(ComparedDataset(str(dataset), "", "", len(table), max(len(table) // n_repeats, 1), (), 0))
+        cells += _make_cells(table, learners, datasets[-1], metric.name, name)
     return ScoredCells(
         metrics=(metric,),
         datasets=tuple(datasets),
         configurations=[Configuration(learner, learner) for learner in learners],
         cells={(cell.configuration, cell.dataset): cell for cell in cells},
         selection=f"{count_nouns(len(frame), 'score')} of {name}",
-        notes=[*ignored, *_write_fold_notes(datasets, frame)],
+        notes=[*_write_column_notes(given, frame), *_write_fold_notes(datasets, frame)],
     )
+
+
+def _list_folds(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that number the scores of a learner on a dataset."""
+    return [column for column in FOLDS if column in frame]
+
+
+def _require_unique_folds(frame: pd.DataFrame, name: str) -> None:
+    """Reject two scores of a learner on one fold."""
+    repeated = frame.duplicated(["dataset", "learner", *_list_folds(frame)])
+    cure = f"remove it, or number the scores of each learner by the columns {join_words(FOLDS)}"
+    _reject(repeated, frame["learner"], name, f"an earlier row has the same dataset, learner and fold; {cure}")
+
+
+def _write_column_notes(given: pd.DataFrame, frame: pd.DataFrame) -> list[str]:
+    """Return a note on columns that are ignored."""
+    others = [column for column in map(str, given) if column.strip().lower() not in frame]
+    return [f"Ignored: the columns {name_first(others)}."] if others else []
 
 
 def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -124,10 +136,9 @@ def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:
             f"{join_words(SIZES)}, separated by commas; rename its columns."
         )
     tidy = pd.DataFrame({ROW: frame.index + 1})
-    for column in ("dataset", "learner", *(each for each in FOLDS if each in frame)):
-        _reject(
-            frame[column].isna(), frame[column], name, "a name or a number is missing; fill it in, or remove the row"
-        )
+    for column in ("dataset", "learner", *_list_folds(frame)):
+        problem = "a name or a number is missing; fill it in, or remove the row"
+        _reject(frame[column].isna(), frame[column], name, problem)
         tidy[column] = frame[column].astype(str).str.strip().map(tidy_name)
     for column in (SCORE, *sizes):
         tidy[column] = pd.to_numeric(frame[column], errors="coerce").astype(float)
@@ -170,7 +181,7 @@ def _describe_metric(request: CompareRequest, scores: pd.Series) -> ComparedMetr
 
 
 def _make_cells(
-    table: pd.DataFrame, learners: Sequence[str], dataset: str, metric: str, folds_per_repeat: int, name: str
+    table: pd.DataFrame, learners: Sequence[str], dataset: ComparedDataset, metric: str, name: str
 ) -> Iterator[Cell]:
     """Yield the cell of each learner on a dataset, from a table with a row per fold; reject a fold that some lack."""
     is_absent = table[ROW].isna()  # (J, k)
@@ -178,22 +189,23 @@ def _make_cells(
         fold = is_absent.to_numpy().any(axis=1).argmax()
         learner = table[ROW].columns[is_absent.to_numpy()[fold].argmax()]
         raise UserError(
-            f"row {table[ROW].iloc[fold].min():.0f} of {name}: {learner} has no row for this fold of {dataset}, and "
-            "scores are paired fold by fold; add the row, with an empty score if there is none."
+            f"row {table[ROW].iloc[fold].min():.0f} of {name}: {learner} has no row for this fold of {dataset.name}, "
+            "and scores are paired fold by fold; add the row, with an empty score if there is none."
         )
     for learner in learners:
         if learner not in table[ROW]:
-            yield Cell(learner, dataset, reason="no row")
+            yield Cell(learner, dataset.name, reason="no row")
             continue
         own = table.xs(learner, axis=1, level="learner")
         missing = own[ROW][own[SCORE].isna()]
         if len(missing):
-            yield Cell(learner, dataset, reason=f"no score: row {name_first(map(str, missing))}")
+            yield Cell(learner, dataset.name, reason=f"no score: row {name_first(map(str, missing))}")
             continue
         sizes = [float(own[column].mean()) if column in own else math.nan for column in SIZES]
-        assumed = 1 / (folds_per_repeat - 1) if folds_per_repeat > 1 and SIZES[0] not in own else math.nan
+        k = dataset.folds_per_repeat
+        assumed = 1 / (k - 1) if k > 1 and SIZES[0] not in own else math.nan
         scores = {metric: tuple(own[SCORE])}
-        yield Cell(learner, dataset, scores, n_train=sizes[0], n_test=sizes[1], assumed_ratio=assumed)
+        yield Cell(learner, dataset.name, scores, n_train=sizes[0], n_test=sizes[1], assumed_ratio=assumed)
 
 
 def _write_fold_notes(datasets: Sequence[ComparedDataset], frame: pd.DataFrame) -> list[str]:

@@ -271,11 +271,12 @@ def keep_report(
         for key, value in EXPERIMENT_TAGS.items():
             own.writer.tag_experiment(own.experiment_id, key, value)
         own.writer.add_values(run_id, RunValues(params={"question": report.question, **(params or {})}))
+        texts = {f"{kind}{EXTENSIONS[to]}": render(to) for to in FORMATS}
+        texts[RUNS_FILE] = json.dumps(dict(runs), indent=1)
         with run_content.run_folder(own, address, run_id) as folder:
-            texts = {f"{kind}{EXTENSIONS[to]}": render(to) for to in FORMATS}
-            texts[RUNS_FILE] = json.dumps(dict(runs), indent=1)
-            files = {name: text.encode() for name, text in texts.items()}
-            for name, content in {**files, **(pictures or {})}.items():
+            for name, text in texts.items():
+                (folder / name).write_bytes(text.encode())
+            for name, content in (pictures or {}).items():
                 (folder / name).write_bytes(content)
     except BaseException:
         with suppress(StoreError):  # the first error is the one to report
