@@ -92,7 +92,7 @@ def make_comparison(
         created="2026-11-21T12:00:00Z",
         verdict=(f"{configurations[0]} is the best and beats {configurations[-1]}, p = .003.",),
         notes=tuple(notes),
-        settings=Settings(0.05, configurations[0], False, 0.8, False),
+        settings=Settings(0.05, configurations[0], False, False),
         metrics=tuple(metrics),
         datasets=tuple(
             ComparedDataset(name, f"{number:016x}", "kfold", n_folds, n_folds, (f"s{number:015x}",), 41)

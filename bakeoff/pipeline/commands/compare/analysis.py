@@ -74,7 +74,7 @@ def analyze_dataset(
     rope = _find_rope(ordered, base, metric)
     pairs = _compare_pairs(ordered, dataset, metric, rope, settings)
     summaries = tuple(_summarize(cell, metric, settings, ranks, pairs) for cell in ordered)
-    verdict = write_dataset_verdict(summaries, pairs, metric, settings)
+    verdict = write_dataset_verdict(summaries, pairs, metric)
     return DatasetResult(dataset.name, settings.base if base else "", summaries, pairs, verdict)
 
 
@@ -160,7 +160,7 @@ def _describe_pair(
     test = stop.test
     posterior = compute_posterior(test, rope)
     n_rows = max(first.n_train, second.n_train) + first.n_test
-    needed = estimate_requirement(test, dataset.folds_per_repeat, n_rows, level, settings.power)
+    needed = estimate_requirement(test, dataset.folds_per_repeat, n_rows, level)
     return PairResult(
         first=first.configuration,
         second=second.configuration,

@@ -39,8 +39,6 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 
-POWER = 0.8
-"""The power for which reports estimate the amount of data required."""
 MAX_REASONS = 3
 MAX_DATASETS_IN_VERDICT = 4
 """Up to this many datasets, the verdict includes one on each dataset if no tests over datasets are possible."""
@@ -206,7 +204,6 @@ def _make_settings(request: SelectionRequest, rows: Sequence[Configuration]) -> 
         alpha=request.alpha,
         base=_find_base(request.base, rows),
         is_base_given=request.base not in BEST_WORDS,
-        power=POWER,
         all_pairs=request.pairs == "all",
         max_repeats=request.repeats if request.is_until_sure else 0,
         overall=request.overall,

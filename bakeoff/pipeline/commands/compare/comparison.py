@@ -245,7 +245,7 @@ class PairResult:
         Probabilities from the Bayesian correlated t-test that the first is better by more than the rope, that they are
         equivalent in practice, and that the second is better. They sum to 1; NaN if there are too few folds.
     detectable : float
-        The smallest difference that these folds would detect with probability `Settings.power`.
+        The smallest difference that these folds would detect with a power of 0.8.
     repeats_needed, rows_needed : int or None
         The approximate number of repeats of the folds, or of rows of the dataset, needed to detect the observed
         difference; None if no number would suffice or none can be estimated.
@@ -462,8 +462,6 @@ class Settings:
         The name of a configuration.
     is_base_given : bool
         Whether the user chose the base; otherwise it is the best configuration.
-    power : float
-        The power used to estimate detectable differences and numbers of repeats.
     all_pairs : bool
         Whether reports list every pair.
     max_repeats : int
@@ -475,7 +473,6 @@ class Settings:
     alpha: float
     base: str
     is_base_given: bool
-    power: float
     all_pairs: bool
     max_repeats: int = 0
     overall: str = WILCOXON

@@ -57,6 +57,8 @@ MAX_RELATIVE_ROUNDING = 1e-9
 """Differences whose spread is smaller than this, relative to the largest of them, are equal up to rounding."""
 MAX_ROUNDING_UNITS = 8
 """A difference of at most this many units in the last place of the scores counts as zero."""
+POWER = 0.8
+"""The power for which the amount of data is estimated."""
 MAX_REPEATS = 1_000_000
 """The maximum number of repeats; larger numbers are reported as "no number of repeats"."""
 
@@ -126,7 +128,7 @@ class Requirement:
     Parameters
     ----------
     smallest_difference : float
-        The smallest true mean difference that the test detects on these folds with the requested power; NaN without a
+        The smallest true mean difference that the test detects on these folds with the power `POWER`; NaN without a
         variance, as for a single fold.
     repeats : int or None
         The approximate number of repeats of the same folds needed to detect the observed difference. None if no number
@@ -266,7 +268,7 @@ def compute_posterior(test: CorrectedTTest, rope: float = 0.0) -> Posterior:
 
 
 def estimate_requirement(
-    test: CorrectedTTest, folds_per_repeat: int, n_rows: float, alpha: float = 0.05, power: float = 0.8
+    test: CorrectedTTest, folds_per_repeat: int, n_rows: float, alpha: float = 0.05
 ) -> Requirement:
     """Estimate the amount of data required to distinguish two configurations.
 
@@ -279,7 +281,6 @@ def estimate_requirement(
     n_rows : float
         The number of rows of the dataset; NaN if it is unknown.
     alpha : float, default 0.05
-    power : float, default 0.8
 
     Returns
     -------
@@ -288,9 +289,9 @@ def estimate_requirement(
     # Without a variance, the folds allow no estimate.
     if test.n_folds == 1 or test.is_degenerate:
         return Requirement(math.nan, None, None)
-    effect = find_effect(test.degrees_of_freedom, alpha, power)
+    effect = find_effect(test.degrees_of_freedom, alpha)
     smallest_difference = effect * test.standard_error
-    repeats = count_repeats(test, folds_per_repeat, alpha, power)
+    repeats = count_repeats(test, folds_per_repeat, alpha)
     rows = None
     if test.mean != 0 and not math.isnan(n_rows):
         # The standard error has to shrink by this factor, and its square is proportional to 1 / rows.
@@ -299,7 +300,7 @@ def estimate_requirement(
     return Requirement(smallest_difference, repeats, rows)
 
 
-def count_repeats(test: CorrectedTTest, folds_per_repeat: int, alpha: float = 0.05, power: float = 0.8) -> int | None:
+def count_repeats(test: CorrectedTTest, folds_per_repeat: int, alpha: float = 0.05) -> int | None:
     """Count the repeats of the folds needed to detect a true difference of the observed size.
 
     Parameters
@@ -308,7 +309,6 @@ def count_repeats(test: CorrectedTTest, folds_per_repeat: int, alpha: float = 0.
         A test that is neither degenerate nor based on one fold.
     folds_per_repeat : int
     alpha : float, default 0.05
-    power : float, default 0.8
 
     Returns
     -------
@@ -320,7 +320,7 @@ def count_repeats(test: CorrectedTTest, folds_per_repeat: int, alpha: float = 0.
     def is_enough(repeats: int) -> bool:
         n_folds = repeats * folds_per_repeat
         standard_error = math.sqrt(1 / n_folds + test.ratio) * test.standard_deviation
-        return compute_power(abs(test.mean) / standard_error, n_folds - 1, alpha) >= power
+        return compute_power(abs(test.mean) / standard_error, n_folds - 1, alpha) >= POWER
 
     fewest = 1 if folds_per_repeat > 1 else 2
     candidates = range(fewest, MAX_REPEATS + 1)
@@ -350,14 +350,13 @@ def compute_power(effect: float, degrees_of_freedom: int, alpha: float = 0.05) -
 
 
 @cache
-def find_effect(degrees_of_freedom: int, alpha: float = 0.05, power: float = 0.8) -> float:
-    """Find the noncentrality at which a two-sided t-test has the requested power.
+def find_effect(degrees_of_freedom: int, alpha: float = 0.05) -> float:
+    """Find the noncentrality at which a two-sided t-test has the power `POWER`.
 
     Parameters
     ----------
     degrees_of_freedom : int
     alpha : float, default 0.05
-    power : float, default 0.8
 
     Returns
     -------
@@ -365,11 +364,11 @@ def find_effect(degrees_of_freedom: int, alpha: float = 0.05, power: float = 0.8
     """
 
     def lack(effect: float) -> float:
-        return compute_power(effect, degrees_of_freedom, alpha) - power
+        return compute_power(effect, degrees_of_freedom, alpha) - POWER
 
     # The sum of both quantiles is close to the solution on either side; twice the sum is always sufficient.
     critical = stats.t.isf(alpha / 2, degrees_of_freedom)
-    upper = 2 * (critical + stats.t.isf(1 - power, degrees_of_freedom))
+    upper = 2 * (critical + stats.t.isf(1 - POWER, degrees_of_freedom))
     return float(optimize.brentq(lack, 0.0, upper, xtol=1e-10))
 
 

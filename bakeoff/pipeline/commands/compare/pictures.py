@@ -229,8 +229,7 @@ DRAWINGS: dict[str, Callable[[Comparison, MetricResult], Picture | None]] = {
 
 def draw_pictures(comparison: Comparison, result: MetricResult) -> dict[str, Picture]:
     """Return the pictures for a metric by name, the diagram first; those without data are omitted."""
-    drawn = {name: draw(comparison, result) for name, draw in DRAWINGS.items()}
-    return {name: picture for name, picture in drawn.items() if picture is not None}
+    return {name: drawn for name, draw in DRAWINGS.items() if (drawn := draw(comparison, result)) is not None}
 
 
 def write_pictures(comparison: Comparison, suffix: str) -> dict[str, bytes]:

@@ -5,19 +5,20 @@ The HTML page is self-contained and works offline without scripts. Its template 
 
 from __future__ import annotations
 
-import math
+import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.latex_tables import write_tables
 from bakeoff.pipeline.commands.compare.report_tables import iterate_result, tabulate_datasets
 from bakeoff.pipeline.tables.markup import render_template
-from bakeoff.pipeline.tables.output_file import render_csv as render_csv_table
+from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, render_document
-from bakeoff.pipeline.tables.table import make_table
 
 TEMPLATE = Path(__file__).parent / "page.html"
 
@@ -86,8 +87,9 @@ def render_json(comparison: Comparison) -> str:
 
 def render_csv(comparison: Comparison) -> str:
     """Return one row per cell and metric at full precision; an empty cell has a reason and no numbers."""
-    rows = ([_write(row.get(column, "")) for column in COLUMNS] for row in _iterate_rows(comparison))
-    return render_csv_table(make_table("", COLUMNS, rows))
+    text = io.StringIO()
+    write_csv(pd.DataFrame(_iterate_rows(comparison), columns=COLUMNS), text)
+    return text.getvalue()
 
 
 def _iterate_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
@@ -97,7 +99,7 @@ def _iterate_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
         for cell in comparison.cells:
             summary = datasets[cell.dataset].find_summary(cell.configuration)
             yield {
-                **({} if summary is None else vars(summary)),
+                **({} if summary is None else {**vars(summary), "is_best": str(summary.is_best).lower()}),
                 **vars(cell),
                 "metric": result.metric,
                 "learner": learners[cell.configuration],
@@ -105,15 +107,6 @@ def _iterate_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
                 "n_folds": len(cell.scores.get(result.metric, ())),
                 "run_ids": " ".join(cell.run_ids),
             }
-
-
-def _write(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        # The shortest text that restores the same float.
-        return "" if math.isnan(value) else repr(value)
-    return str(value)
 
 
 OWN_FORMATS: Mapping[str, Callable[[Comparison], str]] = {

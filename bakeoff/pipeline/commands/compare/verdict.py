@@ -23,7 +23,7 @@ from bakeoff.pipeline.commands.compare.comparison import (
     Settings,
     Summary,
 )
-from bakeoff.pipeline.commands.compare.hypothesis_tests import count_least_datasets
+from bakeoff.pipeline.commands.compare.hypothesis_tests import POWER, count_least_datasets
 from bakeoff.pipeline.commands.compare.run_grid import group_by
 from bakeoff.pipeline.commands.compare.stopping import EQUAL, TOLD_APART, UNDECIDED
 from bakeoff.pipeline.errors import UserError
@@ -83,7 +83,7 @@ class Standing(NamedTuple):
 
 
 def write_dataset_verdict(
-    summaries: Sequence[Summary], pairs: Sequence[PairResult], metric: ComparedMetric, settings: Settings
+    summaries: Sequence[Summary], pairs: Sequence[PairResult], metric: ComparedMetric
 ) -> tuple[str, ...]:
     """Return the verdict on one dataset.
 
@@ -94,7 +94,6 @@ def write_dataset_verdict(
     pairs : sequence of PairResult
         All pairs.
     metric : ComparedMetric
-    settings : Settings
     """
     if len(summaries) < 2:
         return ("Fewer than two configurations have scores, so there is nothing to compare.",)
@@ -111,7 +110,7 @@ def write_dataset_verdict(
     sentences = [write_standing(standing)]
     # The first pair that includes the best configuration is that with the next one by rank.
     closest = [pair for pair in pairs if not pair.is_told_apart and pair.first == standing.order[0]]
-    sentences += [_write_requirement(pair, settings) for pair in closest[:1]]
+    sentences += map(_write_requirement, closest[:1])
     return tuple(filter(None, sentences))
 
 
@@ -263,7 +262,7 @@ def _write_draw(standing: Standing, firsts: Sequence[str], seconds: Sequence[str
     return f"{_enumerate(firsts)} {verb} not differ significantly from {_enumerate(seconds)}, {p}"
 
 
-def _write_requirement(pair: PairResult, settings: Settings) -> str:
+def _write_requirement(pair: PairResult) -> str:
     """Return what is required to distinguish a pair, or its practical equivalence; empty without a variance."""
     names = f"{pair.first} and {pair.second}"
     if pair.answer == EQUAL:
@@ -289,7 +288,7 @@ def _write_requirement(pair: PairResult, settings: Settings) -> str:
         repeats = f"{count_nouns(pair.repeats_needed, 'repeat')} of the folds"
         cure = f"this would need {' or '.join(filter(None, (repeats, rows)))}"
     observed = format_score(abs(pair.difference))
-    return f"{power} (power {settings.power:g}); {names} differ by {observed}: {cure}."
+    return f"{power} (power {POWER:g}); {names} differ by {observed}: {cure}."
 
 
 def _enumerate(names: Sequence[str]) -> str:

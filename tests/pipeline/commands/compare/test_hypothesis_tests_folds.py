@@ -148,7 +148,8 @@ def test_power_is_a_number_for_every_size_of_effect(degrees_of_freedom: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("mean", "folds", "repeats"), [(2.0, 1, 5), (2.0, 2, 3), (1.5, 3, 2), (1.0, 1, 10), (0.8, 1, 15), (0.6, 2, 12)]
+    ("mean", "folds", "repeats"),
+    [(2.0, 1, 5), (2.0, 2, 3), (1.5, 3, 2), (1.0, 1, 10), (0.8, 1, 15), (0.6, 2, 12), (20.0, 2, 1)],
 )
 def test_the_power_of_repeats_has_the_degrees_of_freedom_of_all_their_folds(
     mean: float, folds: int, repeats: int

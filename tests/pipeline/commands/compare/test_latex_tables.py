@@ -121,6 +121,7 @@ def test_percent_is_for_scores_and_refused_without_any() -> None:
 def test_decimals_have_a_range(decimals: int) -> None:
     with pytest.raises(UserError, match=rf"decimals={decimals} must be a whole number from 0 to 10"):
         TableStyle(decimals=decimals)
+    assert [TableStyle(decimals=allowed).write(0.625, ACCURACY) for allowed in (0, 10)] == ["1", "0.6250000000"]
 
 
 def test_a_failed_cell_has_a_sign_and_its_reason_below_without_the_folders(wide: Comparison) -> None:

@@ -331,14 +331,12 @@ def test_the_gate_and_the_output_are_those_of_runs(bakeoff: Bakeoff) -> None:
     assert bakeoff(*words, "output=scores.csv").status == 2
 
 
-def test_a_comparison_of_a_table_cannot_be_kept() -> None:
-    with pytest.raises(bakeoff.UserError, match="not stored"):
-        compare(make_folds(), keep=True)
-
-
-def test_repeats_cannot_be_added_to_a_table() -> None:
-    with pytest.raises(bakeoff.UserError, match="leave out until=sure"):
-        compare(make_folds(), until="sure")
+@pytest.mark.parametrize(
+    ("keys", "said"), [({"keep": True}, "not stored"), ({"until": "sure"}, "leave out until=sure")]
+)
+def test_a_table_is_not_stored_and_repeats_cannot_be_added_to_it(keys: dict[str, Any], said: str) -> None:
+    with pytest.raises(bakeoff.UserError, match=said):
+        compare(make_folds(), **keys)
 
 
 def test_scores_that_expand_too_much_are_refused(tmp_path: Path) -> None:
