@@ -38,7 +38,6 @@ from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     compute_nemenyi_p,
     compute_posterior,
     compute_wilcoxon_p,
-    count_wins,
     estimate_requirement,
     find_groups,
     mark_difference,
@@ -106,11 +105,8 @@ def _find_rope(cells: Sequence[Cell], base: Cell | None, metric: ComparedMetric)
 
 def find_holm_levels(p_values: Sequence[float], alpha: float) -> np.ndarray:
     """Return the level at which Holm's procedure tests each of m p-values: alpha / m for the smallest, then more."""
-    levels = np.full(len(p_values), alpha)  # (m,)
-    is_known = ~np.isnan(np.array(p_values, dtype=float))  # (m,)
-    n_known = int(is_known.sum())
-    by_p = np.argsort(p_values, kind="stable")[:n_known]  # NaN is sorted to the end
-    levels[by_p] = alpha / np.arange(n_known, 0, -1)
+    levels = np.empty(len(p_values))  # (m,)
+    levels[np.argsort(p_values, kind="stable")] = alpha / np.arange(len(p_values), 0, -1)
     return levels
 
 
@@ -310,7 +306,7 @@ def _compare_over_datasets(
     is_tested = len(means) >= MIN_DATASETS
     p_wilcoxon = [compute_wilcoxon_p(means[:, i], means[:, j]) if is_tested else math.nan for i, j in numbers]
     p_holm = adjust_p_values(p_wilcoxon).tolist()
-    wins = count_wins(rank_configurations(means)).tolist()  # (k, k)
+    ranks = rank_configurations(means)  # (N, k)
     pairs = []
     for (i, j), p, p_adjusted in zip(numbers, p_wilcoxon, p_holm, strict=True):
         difference = float(mean_ranks[j] - mean_ranks[i])
@@ -321,8 +317,8 @@ def _compare_over_datasets(
         # The mean ranks depend on the other configurations, so Wilcoxon's test may contradict their order.
         if is_told_apart and test == WILCOXON and sum_signed_ranks(means[:, i], means[:, j]) < 0:
             i, j, difference = j, i, -difference
-        n_ties = len(means) - wins[i][j] - wins[j][i]
-        counts = wins[i][j], n_ties, wins[j][i]
+        wins, losses = (int(np.sum(ranks[:, a] < ranks[:, b])) for a, b in ((i, j), (j, i)))
+        counts = wins, len(means) - wins - losses, losses
         p_values = p_value, p_nemenyi, p, p_adjusted
         pairs.append(OverallPair(names[i], names[j], difference, *p_values, *counts, is_told_apart))
     return tuple(pairs)

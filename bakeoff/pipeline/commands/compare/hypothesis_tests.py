@@ -492,20 +492,6 @@ def compute_friedman_test(scores: np.ndarray) -> FriedmanTest:
     return FriedmanTest(chi2, p, f, float(stats.f.sf(f, numerator_df, numerator_df * (n_datasets - 1))))
 
 
-def count_wins(ranks: np.ndarray) -> np.ndarray:
-    """Count the datasets on which each configuration (row) has a better rank than each other one (column).
-
-    Parameters
-    ----------
-    ranks : ndarray of shape (N, k)
-
-    Returns
-    -------
-    wins : ndarray of shape (k, k)
-    """
-    return np.asarray(np.sum(ranks[:, :, np.newaxis] < ranks[:, np.newaxis, :], axis=0))
-
-
 def compute_nemenyi_p(rank_difference: float, n_datasets: int, n_configurations: int) -> float:
     """Return the p-value of Nemenyi's test of two mean ranks, which is corrected for all pairs.
 

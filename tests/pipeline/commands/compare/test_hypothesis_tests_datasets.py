@@ -18,7 +18,6 @@ from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     compute_nemenyi_p,
     compute_wilcoxon_p,
     count_least_datasets,
-    count_wins,
     find_groups,
     rank_configurations,
     sum_signed_ranks,
@@ -28,12 +27,9 @@ from bakeoff.pipeline.model.row_report import adjust_by_holm
 C45, M, _, M_CF = range(4)
 
 
-def test_mean_ranks_and_friedman_are_those_of_garcia_and_herrera() -> None:
+def test_mean_ranks_are_those_of_garcia_and_herrera() -> None:
     ranks = rank_configurations(GARCIA_HERRERA_ACCURACY).mean(axis=0)
     assert ranks.round(3).tolist() == [2.1, 3.25, 2.2, 4.333, 3.117]
-    # Without the correction for ties, χ² = 12 N / (k (k + 1)) (Σ ranks² - k (k + 1)² / 4) is 39.647, and F 14.309.
-    chi2 = 12 * (np.sum(ranks**2) - 45)
-    assert (round(chi2, 3), round(29 * chi2 / (30 * 4 - chi2), 3)) == (39.647, 14.309)
 
 
 def test_friedman_with_correction_for_ties_is_rs() -> None:
@@ -101,11 +97,6 @@ def test_rounding_makes_no_rank() -> None:
     assert rank_configurations(scores).tolist() == [[1.5, 1.5, 3], [2.5, 2.5, 1]]
     assert rank_configurations(scores, greater_is_better=False).tolist() == [[2.5, 2.5, 1], [1.5, 1.5, 3]]
     assert rank_configurations(scores * 1e-20).tolist() == [[1.5, 1.5, 3], [2.5, 2.5, 1]]
-
-
-def test_wins_ties_and_losses_are_counted() -> None:
-    wins = count_wins(rank_configurations(DEMSAR_AUC))
-    assert (wins[M, C45], 14 - wins[M, C45] - wins[C45, M], wins[C45, M]) == (10, 2, 2)
 
 
 @pytest.mark.parametrize(

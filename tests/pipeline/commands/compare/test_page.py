@@ -10,7 +10,6 @@ from comparisons import ACCURACY, LOG_LOSS, make_comparison
 from html_page import Page
 
 from bakeoff.pipeline.commands.compare.comparison import Comparison
-from bakeoff.pipeline.commands.compare.pictures import write_pictures
 from bakeoff.pipeline.commands.compare.reports import render_page
 from bakeoff.pipeline.text.wording import format_score
 
@@ -84,12 +83,6 @@ def test_every_mean_deviation_and_mark_stands_in_its_cell(page: Page, comparison
             assert rows[name][1] == f"{rank:.2f}"
         for name, counts in result.overall.counts.items():
             assert rows[name][2] == "/".join(map(str, counts))
-
-
-def test_pictures_are_files_of_their_own() -> None:
-    files = write_pictures(make_comparison(DATASETS, CONFIGURATIONS, n_folds=5), ".svg")
-    assert set(files) == {"critical_difference.svg", "fold_scores.svg"}
-    assert set(write_pictures(make_comparison(["iris"], ["knn"]), ".svg")) == {"fold_scores.svg"}
 
 
 def test_names_of_users_are_escaped_everywhere() -> None:

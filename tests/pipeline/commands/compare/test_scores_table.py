@@ -51,6 +51,10 @@ def test_demsars_table_6_gives_his_ranks_and_critical_difference(bakeoff: Bakeof
     assert ranks == [3.143, 2.0, 2.893, 1.964]
     assert round(overall["critical_difference"], 2) == 1.25
     # He prints 9.28 and 3.69, which disregard ties; R's friedman.test corrects for them.
+    counts = {
+        (pair["first"], pair["second"]): [pair[key] for key in ("wins", "ties", "losses")] for pair in overall["pairs"]
+    }
+    assert counts["C4.5+m", "C4.5"] == [10, 2, 2]
     # By Nemenyi's test no two differ, by Wilcoxon's one pair does: C4.5+m and C4.5, who is not the best of them.
     assert document["verdict"] == [
         "Over 14 datasets, C4.5+m+cf has the best mean rank; C4.5+m, C4.5+cf and C4.5 do not differ significantly from "
