@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bakeoff.pipeline.commands.compare import command
+from bakeoff.pipeline.commands.compare.request import CompareRequest
 
 
 @pytest.mark.parametrize(("status", "is_compared"), [(0, True), (1, True), (2, False), (130, False)])
@@ -13,7 +14,7 @@ def test_jobs_are_compared_unless_their_sweep_was_refused_or_interrupted(
 ) -> None:
     compared = []
 
-    def compare(request: command.CompareRequest, words: str) -> bool:
+    def compare(request: CompareRequest, words: str) -> bool:
         compared.append((request.sweep, words))
         return False
 
