@@ -166,18 +166,30 @@ COMPLETING = """
 eval "$(bakeoff -sc install=bash)"
 COMP_LINE="bakeoff $1"
 COMP_POINT=${#COMP_LINE}
-COMP_WORDS=(bakeoff "$1")
-COMP_CWORD=1
+COMP_WORDS=(bakeoff $1)
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 hydra_bash_completion
 echo "${COMPREPLY[@]}"
 """
 
 
+COMPLETED = {
+    "learner=kn": "learner=knn learner=knn_regressor",
+    "plan dataset=wi": "dataset=wine",
+    "pred": "predict",
+    "help abl": "ablate",
+    "compare fail_if=w": "fail_if=worse",
+    "rm dry_run=": "dry_run=false dry_run=true",
+    "ship latest a": "as=",
+}
+"""The beginning of a command line -> the completions of its last word."""
+
+
 @pytest.mark.slow
 def test_the_shell_completes_words(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-    for word, completed in (("learner=kn", "learner=knn learner=knn_regressor"), ("dataset=wi", "dataset=wine")):
-        command = ["bash", "-c", COMPLETING, "bash", word]
+    for words, completed in COMPLETED.items():
+        command = ["bash", "-c", COMPLETING, "bash", words]
         answer = subprocess.run(
             command, cwd=tmp_path, capture_output=True, text=True, env={"PATH": path, "HOME": str(tmp_path)}, check=True
         )

@@ -197,7 +197,7 @@ REFUSALS = {
     ("base=knn",): "select the runs to compare",
     ("sweep=latest", "metrics=acuracy"): "Did you mean 'accuracy'",
     ("sweep=latest", "base=svm"): "base=svm is not among the configurations",
-    ("sweep=latest", "alpha=5"): "alpha=5 must be a number between 0 and 1",
+    ("sweep=latest", "alpha=5"): "alpha=5 must be above 0 and below 1",
     ("sweep=latest", "rope=-1"): "rope=-1 must be at least 0",
     ("sweep=latest", "to=pdf"): "to=pdf: Allowed: csv",
     ("sweep=latest", "fail_if=worse"): "fail_if=worse needs base=",

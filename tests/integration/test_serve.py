@@ -450,7 +450,7 @@ def test_a_port_in_use_is_one_sentence(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("port=65536", "port=65536 must be a number up to 65535"),
+        ("port=65536", "port=65536 must be at least 0 and at most 65535"),
         ("host=nowhere.invalid", "host=nowhere.invalid cannot be used"),
         ("host=192.0.2.1", "host=192.0.2.1 cannot be used"),
     ],

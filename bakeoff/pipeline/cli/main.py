@@ -132,6 +132,42 @@ def format_overview() -> str:
     return f"{OPENING}{lines}{ENDING}{groups}\n{NEXT_STEPS}"
 
 
+COMPLETION_FLAGS = ("-sc", "--shell-completion")
+QUERY = "query="
+"""The beginning of the value with which a shell asks for completions."""
+LINE_VARIABLE = "COMP_LINE"
+"""Contains the line to complete."""
+
+
+def complete_line(line: str) -> str | None:
+    """Print the completions of the last word of a line, and return the line whose completion is left to Hydra.
+
+    Verbs are read from the table, and their keys and values from their requests. Hydra completes the words of
+    experiments, which some verbs also take.
+    """
+    program, *words = line.split(" ")
+    verb, *others = words or [""]
+    if not others:
+        completions = [*VERBS]
+        remaining: str | None = line
+    elif verb not in VERBS:
+        return line
+    elif verb == HELP:
+        completions, remaining = [*VERBS], None
+    else:
+        from bakeoff.pipeline.config.requests import ANY_KEY, list_arguments
+
+        called = VERBS[verb]
+        arguments = list_arguments(load(called.request)) if called.request else []
+        choices = {f"{argument.word}=": argument.choices for argument in arguments if argument.has_key}
+        takes_experiment = called.words or choices.pop(f"{ANY_KEY}=", None) is not None
+        pairs = [f"{key}{choice}" for key in choices for choice in choices[key]]
+        completions = pairs if "=" in others[-1] else [*choices]
+        remaining = " ".join([program, *others]) if takes_experiment else None
+    print("\n".join(word for word in completions if word.startswith(words[-1] if words else "")))
+    return remaining
+
+
 RUN_WORDS = "commands.run.command.run_experiments"
 """Runs the experiment or the sweep that words without a verb describe."""
 OPTION_PREFIXES = ("-", "~", "+")
@@ -221,6 +257,11 @@ def run_words(words: Sequence[str]) -> int:
             return run_verb(words[0], words[1:])
         if any(word in HELP_FLAGS for word in words):
             return run_verb(HELP, [])
+        if words[:1] and words[0] in COMPLETION_FLAGS and words[-1].startswith(QUERY):
+            remaining = complete_line(os.environ.get(LINE_VARIABLE, ""))
+            if remaining is None:
+                return 0
+            os.environ[LINE_VARIABLE] = remaining
         _require_option(words)
         status: int = load(RUN_WORDS)(words)
         return status

@@ -1,20 +1,21 @@
-"""The requests of verbs: common fields of requests about stores and runs, and their creation from arguments.
+"""The requests of verbs: each word of a command is declared once, as a field of a frozen dataclass.
 
-A request contains the arguments of a verb. `bakeoff.pipeline.cli` fills it from the command line and
-`bakeoff.pipeline.python` from keywords: a field has the name of the keyword; the word has dots in place of two
-underscores. A field with ``metadata={"word": NAME}`` is given without a key, and one with ``metadata={"key": KEY}``
-under another key. The descriptions of fields are the help of the command.
+The annotation of a field has its type and, in a `Word`, the values that are allowed and how it is written; the
+docstring describes it. The parser of the command line, its help, the completion of shells and the check of values from
+Python are made from these declarations. A field has the name of the keyword in Python; in a key of the command line,
+two underscores become a dot.
 """
 
 import inspect
 import re
 import shlex
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
+from math import inf
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from bakeoff.pipeline.config.trust import TRUST_KEY, read_trust
 from bakeoff.pipeline.config.words import read_list
@@ -37,12 +38,75 @@ LAYOUT_KINDS: Mapping[str, Any] = {
 """Keys of a file -> their types. Ragged rows are rejected, since each row needs a prediction."""
 R = TypeVar("R")
 NULL = "null"
+BOOLEANS = ("false", "true")
 ANY_KEY = "KEY"
 """The key of a mapping that takes all keys."""
 SENTENCES = re.compile(r"^(\w[\w, ]*) : .*\n((?: +.+\n?)+)", re.MULTILINE)
 """The descriptions of fields in a docstring: their names, and the indented lines after them."""
 HELP_COLUMNS = 110
 KEY_COLUMNS = 22
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The numbers that a field may have.
+
+    Attributes
+    ----------
+    low, high : float
+    is_open : bool
+        Whether both bounds are excluded; infinity always is.
+
+    Examples
+    --------
+    >>> 0 in Bounds(0, 1), 0 in Bounds(0, 1, is_open=True), float("nan") in Bounds(0)
+    (True, False, False)
+    >>> str(Bounds(2, 100)), str(Bounds(0, 1, is_open=True)), str(Bounds(1))
+    ('at least 2 and at most 100', 'above 0 and below 1', 'at least 1')
+    """
+
+    low: float
+    high: float = inf
+    is_open: bool = False
+
+    def __contains__(self, number: float) -> bool:
+        is_between = self.low < number < self.high if self.is_open else self.low <= number <= self.high
+        return is_between and number != inf
+
+    def __str__(self) -> str:
+        above, below = ("above", "below") if self.is_open else ("at least", "at most")
+        return f"{above} {self.low:g}" + (f" and {below} {self.high:g}" if self.high != inf else "")
+
+
+@dataclass(frozen=True)
+class Word:
+    """What an annotation declares about a field of a request, besides its type.
+
+    Attributes
+    ----------
+    place : str
+        The name of the word in the usage of the command if it is given without a key.
+    key : str
+        The key, if it is not the name of the field.
+    kinds : mapping of str to type
+        The keys of a field that is a mapping, and the types of their values.
+    allowed : tuple of str, Bounds or None
+        The values that are allowed; None allows every value of the type.
+    """
+
+    place: str = ""
+    key: str = ""
+    kinds: Mapping[str, Any] = field(default_factory=dict)
+    allowed: tuple[str, ...] | Bounds | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a command asks for: its fields are the words of the command."""
+
+    def __post_init__(self) -> None:
+        for argument in list_arguments(type(self)):
+            argument.require_allowed(getattr(self, argument.name))
 
 
 def list_store_words(uri: Any = None, experiment: Any = DEFAULT_EXPERIMENT) -> list[str]:
@@ -52,7 +116,7 @@ def list_store_words(uri: Any = None, experiment: Any = DEFAULT_EXPERIMENT) -> l
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoreRequest:
+class StoreRequest(Request):
     """A request about a store.
 
     Attributes
@@ -82,7 +146,7 @@ class ExperimentRequest(StoreRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrustRequest:
+class TrustRequest(Request):
     """A request that may run code of the user.
 
     Attributes
@@ -107,7 +171,7 @@ class RunRequest(ExperimentRequest, TrustRequest):
         Restricts latest and best to the runs on a dataset.
     """
 
-    run: str = field(metadata={"word": "RUN"})
+    run: Annotated[str, Word(place="RUN")]
     dataset: str = ""
 
 
@@ -134,12 +198,12 @@ class RowsRequest(RunRequest):
         How the file differs from that of the training rows, as in conf/dataset/file.yaml.
     """
 
-    layout: Mapping[str, Any] = field(default_factory=dict, metadata={"kinds": LAYOUT_KINDS})
+    layout: Annotated[Mapping[str, Any], Word(kinds=LAYOUT_KINDS)] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Argument:
-    """A field of a request on the command line.
+    """A word of a command, or all words that one key takes.
 
     Attributes
     ----------
@@ -149,9 +213,11 @@ class Argument:
         The key in a field that is a mapping; empty for other fields.
     word : str
         The key of the word, or the name of a word without a key.
-    kind : type
-        The type of the value; None is also allowed if ``may_be_null``.
-    has_key, is_required, may_be_null : bool
+    hint : type
+        The annotation of its value.
+    default : object
+        The default of the field; `MISSING` if it has none.
+    declared : Word
     sentence : str
         The description in the docstring of the request.
     """
@@ -159,16 +225,51 @@ class Argument:
     name: str
     part: str
     word: str
-    kind: Any
-    has_key: bool
-    is_required: bool
-    may_be_null: bool
+    hint: Any
+    default: Any
+    declared: Word
     sentence: str
 
     @property
+    def may_be_null(self) -> bool:
+        """Whether None is allowed."""
+        return NoneType in get_args(self.hint)
+
+    @property
+    def kind(self) -> Any:
+        """The type of a value that is not None."""
+        return get_args(self.hint)[0] if self.may_be_null else self.hint
+
+    @property
+    def has_key(self) -> bool:
+        """Whether it is written as KEY=VALUE."""
+        return not self.declared.place
+
+    @property
+    def is_required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is MISSING
+
+    @property
     def is_list(self) -> bool:
-        """Whether the argument accepts several words."""
+        """Whether it accepts several words."""
         return not self.has_key and self.kind == tuple[str, ...]
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """The values that are allowed, if they can be listed."""
+        allowed = self.declared.allowed
+        return BOOLEANS if self.kind is bool else allowed if isinstance(allowed, tuple) else ()
+
+    def describe(self) -> str:
+        """Return the description with the values that are allowed, and the default."""
+        allowed = self.declared.allowed
+        sentence = self.sentence
+        if allowed is not None:
+            sentence += f" Allowed: {allowed if isinstance(allowed, Bounds) else ', '.join(allowed)}."
+        if self.default in (None, MISSING, "", ()):
+            return sentence
+        return f"{sentence} Default: {BOOLEANS[self.default] if self.kind is bool else self.default}."
 
     def read(self, text: str) -> Any:
         """Convert a text to a value of this argument.
@@ -186,18 +287,54 @@ class Argument:
         except ValueError:
             raise UserError(f"{self.word}={text!r} must be {NOUNS[self.kind]}. {self.sentence}") from None
 
+    def require_allowed(self, value: Any) -> None:
+        """Reject a value that the declaration does not allow.
+
+        Raises
+        ------
+        UserError
+        """
+        allowed = self.declared.allowed
+        if allowed is None or (value is None and self.may_be_null) or value in allowed:
+            return
+        if isinstance(allowed, Bounds):
+            raise UserError(f"{self.word}={value:g} must be {allowed}. {self.sentence}")
+        raise UserError(f"{self.word}={value}: {did_you_mean(str(value), allowed)}")
+
 
 def list_arguments(request: type) -> list[Argument]:
     """Return the arguments of a verb: those without a key first, then its specific keys, then the common ones."""
-    hints = get_type_hints(request)
+    hints = get_type_hints(request, include_extras=True)
     sentences = read_sentences(request)
     arguments = [
-        _make_argument(field, part, kind, sentences.get(field.name, ""))
-        for field in fields(request)
-        for part, kind in field.metadata.get("kinds", {"": hints[field.name]}).items()
+        argument
+        for each in fields(request)
+        for argument in _list_words(each, hints[each.name], sentences.get(each.name, ""))
     ]
     own = request.__annotations__
     return sorted(arguments, key=lambda argument: (argument.has_key, argument.has_key and argument.name not in own))
+
+
+def _list_words(field: Field[Any], hint: Any, sentence: str) -> list[Argument]:
+    """Return the argument that a field declares, or one for each key of a mapping."""
+    is_annotated = get_origin(hint) is Annotated
+    kind, declared = get_args(hint) if is_annotated else (hint, Word())
+    key = declared.place or declared.key or field.name.replace("__", ".")
+    default = field.default if field.default_factory is MISSING else None
+    return [
+        Argument(field.name, part, part or key, each, default, declared, sentence)
+        for part, each in (declared.kinds or {"": kind}).items()
+    ]
+
+
+def require_value(request: type, name: str, value: Any) -> None:
+    """Reject a value that the declaration of a field does not allow.
+
+    Raises
+    ------
+    UserError
+    """
+    next(argument for argument in list_arguments(request) if argument.name == name).require_allowed(value)
 
 
 def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
@@ -207,7 +344,7 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
     ----------
     verb : str
     request : type
-        A dataclass whose fields are described in `bakeoff.pipeline.config.requests`.
+        A subclass of `Request`.
     words : sequence of str
 
     Raises
@@ -243,6 +380,21 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
     return request(**values)
 
 
+def split_words(request: type, words: Iterable[str], others: Container[str] = ()) -> tuple[list[str], list[str]]:
+    """Return the words with a key of a request, and all others.
+
+    Parameters
+    ----------
+    request : type
+    words : iterable of str
+    others : container of str
+        Keys of the request that belong to the other words here.
+    """
+    keys = {argument.word for argument in list_arguments(request) if argument.has_key and argument.word not in others}
+    own = [word for word in words if "=" in word and word.partition("=")[0].lstrip("+") in keys]
+    return own, [word for word in words if word not in own]
+
+
 def format_usage(verb: str, request: type) -> str:
     """Return a line with the words of a verb."""
     shown: list[str] = []
@@ -258,29 +410,13 @@ def format_arguments(request: type) -> str:
     keys: dict[tuple[str, str], list[str]] = {}
     for argument in list_arguments(request):
         word = f"{argument.word}=" if argument.has_key else argument.word
-        keys.setdefault((argument.name, argument.sentence), []).append(word)
+        keys.setdefault((argument.name, argument.describe()), []).append(word)
     paragraphs = []
-    for (_, sentence), words in keys.items():
-        text = f"{', '.join(words):<{KEY_COLUMNS - 1}} {sentence}"
+    for (_, description), words in keys.items():
+        text = f"{', '.join(words):<{KEY_COLUMNS - 1}} {description}"
         indent = " " * KEY_COLUMNS
         paragraphs.append(textwrap.fill(text, HELP_COLUMNS, subsequent_indent=indent, break_long_words=False))
     return "\n".join(paragraphs)
-
-
-def _make_argument(field: Field[Any], part: str, hint: Any, sentence: str) -> Argument:
-    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
-    may_be_null = NoneType in get_args(hint)
-    key = part or field.metadata.get("key", field.name.replace("__", "."))
-    return Argument(
-        name=field.name,
-        part=part,
-        word=field.metadata.get("word", key),
-        kind=kinds[0] if may_be_null else hint,
-        has_key="word" not in field.metadata,
-        is_required=field.default is MISSING and field.default_factory is MISSING,
-        may_be_null=may_be_null,
-        sentence=sentence,
-    )
 
 
 def read_sentences(request: type) -> dict[str, str]:
@@ -308,9 +444,7 @@ def _place_words(words: Sequence[str], arguments: Sequence[Argument], usage: str
 
 
 def _read_boolean(text: str) -> bool:
-    if text not in ("true", "false"):
-        raise ValueError(text)
-    return text == "true"
+    return bool(BOOLEANS.index(text))
 
 
 READERS: Mapping[Any, Callable[[str], Any]] = {

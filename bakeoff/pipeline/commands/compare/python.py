@@ -10,9 +10,10 @@ import pandas as pd
 
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.reports import render_report
-from bakeoff.pipeline.commands.compare.request import CompareRequest, require_choice
+from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stored_comparison import keep_reports, make_comparison
 from bakeoff.pipeline.commands.compare.verdict import find_worse
+from bakeoff.pipeline.config.requests import require_value
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.call import own_process_state, show_html
 from bakeoff.pipeline.python.run import RunResult
@@ -161,7 +162,7 @@ class ComparisonResult:
         UserError
             The format does not exist.
         """
-        require_choice("to", to)
+        require_value(CompareRequest, "to", to)
         with own_process_state():
             return render_report(self.comparison, to)
 

@@ -1,27 +1,17 @@
 """The request for a comparison."""
 
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from bakeoff.pipeline.commands.compare.comparison import NEMENYI, WILCOXON
-from bakeoff.pipeline.config.requests import ExperimentRequest, TrustRequest
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.config.requests import Bounds, ExperimentRequest, TrustRequest, Word
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import COMPARISON, REPORT_FORMATS
 from bakeoff.pipeline.text.wording import expand_home, join_words
 
 FORMATS = tuple(REPORT_FORMATS.values())
-CHOICES = {
-    "to": FORMATS,
-    "pairs": ("best", "all"),
-    "overall": (WILCOXON, NEMENYI),
-    "choice": ("auto", "none"),
-    "until": ("end", "sure"),
-    "fail_if": ("never", "worse"),
-    "rows": ("clearest", "all"),
-}
-"""Field -> allowed values, the default first."""
 COMMAND_KEYS = (
     "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "overall",
     "choice", "dataset", "until", "repeats", "seal",
@@ -35,6 +25,9 @@ MAX_REPEATS = 10
 """The default of the largest number of repeats."""
 MAX_LOOKS = 100
 """The maximum of this number, for so many looks are simulated in seconds."""
+LEVELS = Bounds(0, 1, is_open=True)
+"""Significance levels."""
+GATES = ("never", "worse")
 SUFFIX = "-comparisons"
 """The end of the name of the experiment with the reports on the runs of another."""
 KIND_TAG = "kind"
@@ -59,50 +52,40 @@ class SelectionRequest(ExperimentRequest):
     metrics : tuple of str or None
         Scores or times, the first of which determines the verdict; by default the headline metric.
     alpha : float
-        The significance level; by default 0.05.
+        The significance level.
     rope : float
-        Differences up to this size are equivalent in practice; by default 0.01.
+        Differences up to this size are equivalent in practice.
     pairs : str
-        all to list every pair on every dataset; by default best, which lists the pairs with the best configuration.
+        all to list every pair on every dataset, or best to list the pairs with the best configuration.
     overall : str
-        nemenyi, to compare mean ranks over datasets; by default wilcoxon, whose result for a pair depends on no other.
+        nemenyi, to compare mean ranks over datasets, or wilcoxon, whose result for a pair depends on no other.
     choice : str
-        none, so that no row represents several configurations of a learner; by default auto.
+        none, so that no row represents several configurations of a learner.
     until : str
         sure, to stop at the repeat of the folds that decides a pair; the jobs after -m then run one repeat at a time.
     repeats : int
-        The largest number of repeats with until=sure; by default 10.
+        The largest number of repeats with until=sure.
     seal : str
         The name or digest of the seal to check; by default, those of the compared jobs.
     """
 
-    runs: tuple[str, ...] = field(default=(), metadata={"word": "RUN"})
+    runs: Annotated[tuple[str, ...], Word(place="RUN")] = ()
     sweep: str | None = None
     filter: str | None = None
     dataset: str = ""
     base: str = ""
     metrics: tuple[str, ...] | None = None
-    alpha: float = 0.05
-    rope: float = 0.01
-    pairs: str = "best"
-    overall: str = WILCOXON
-    choice: str = "auto"
-    until: str = "end"
-    repeats: int = MAX_REPEATS
+    alpha: Annotated[float, Word(allowed=LEVELS)] = 0.05
+    rope: Annotated[float, Word(allowed=Bounds(0, 1))] = 0.01
+    pairs: Annotated[str, Word(allowed=("best", "all"))] = "best"
+    overall: Annotated[str, Word(allowed=(WILCOXON, NEMENYI))] = WILCOXON
+    choice: Annotated[str, Word(allowed=("auto", "none"))] = "auto"
+    until: Annotated[str, Word(allowed=("end", "sure"))] = "end"
+    repeats: Annotated[int, Word(allowed=Bounds(2, MAX_LOOKS))] = MAX_REPEATS
     seal: str = ""
 
     def __post_init__(self) -> None:
-        for name in CHOICES:
-            if getattr(self, name, None) is not None:
-                require_choice(name, getattr(self, name))
-        if not 0 < self.alpha < 1:
-            raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
-        if not 0 <= self.rope < 1:
-            raise UserError(f"rope={self.rope:g} must be at least 0 and below 1, such as 0.01.")
-        if not 2 <= self.repeats <= MAX_LOOKS:
-            raise UserError(
-                f"repeats={self.repeats} must be at least 2 and at most {MAX_LOOKS}, such as {MAX_REPEATS}."
-            )
+        super().__post_init__()
         if not self.is_until_sure and self.repeats != MAX_REPEATS:
             raise UserError(f"repeats={self.repeats} is the largest number of repeats with until=sure; add until=sure.")
 
@@ -151,22 +134,22 @@ class CompareRequest(SelectionRequest, TrustRequest):
     greater_is_better : bool or None
         Whether greater scores in a file are better; by default as for the metric.
     to : str or None
-        The format: terminal, csv, json, markdown, latex or html; by default that of the extension of output=.
+        The format; by default that of the extension of output=.
     output : Path or None
         The file to which the report is written instead of standard output; a .pdf or .svg file receives the
         critical-difference diagram alone.
     keep : bool
-        Whether to store the comparison as a run; by default true.
+        Whether to store the comparison as a run.
     fail_if : str
-        worse, to exit with code 1 if a configuration is significantly worse than the base; by default never.
+        worse, to exit with code 1 if a configuration is significantly worse than the base.
     """
 
     metric: str = ""
     greater_is_better: bool | None = None
-    to: str | None = None
+    to: Annotated[str | None, Word(allowed=FORMATS)] = None
     output: Path | None = None
     keep: bool = True
-    fail_if: str = "never"
+    fail_if: Annotated[str, Word(allowed=GATES)] = "never"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -204,15 +187,3 @@ def _write_value(value: Any) -> str:
     if isinstance(value, tuple):
         return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def require_choice(key: str, given: str) -> None:
-    """Reject a value that is not allowed for a key of a comparison.
-
-    Raises
-    ------
-    UserError
-    """
-    allowed = CHOICES[key]
-    if given not in allowed:
-        raise UserError(f"{key}={given}: {did_you_mean(given, allowed)}")

@@ -1,11 +1,11 @@
 """The requests for the difference of two runs, and for an ablation."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from bakeoff.pipeline.commands.compare.request import require_choice
-from bakeoff.pipeline.config.requests import ExperimentRequest, TrustRequest
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.commands.compare.request import FORMATS, GATES, LEVELS
+from bakeoff.pipeline.config.requests import ExperimentRequest, TrustRequest, Word
 from bakeoff.pipeline.tables.output_file import DIFFERENCE
 
 
@@ -18,28 +18,25 @@ class ReportRequest(ExperimentRequest, TrustRequest):
     dataset : str
         The dataset that latest and best refer to.
     alpha : float
-        The significance level; by default 0.05.
+        The significance level.
     to : str
-        The format: terminal, csv, json, markdown, latex or html; by default that of the extension of output=.
+        The format; by default that of the extension of output=.
     output : Path or None
         The file to which the report is written instead of standard output; a .csv file without to= receives the rows
         that changed.
     keep : bool
-        Whether to store the report as a run; by default true.
+        Whether to store the report as a run.
     """
 
     dataset: str = ""
-    alpha: float = 0.05
-    to: str | None = None
+    alpha: Annotated[float, Word(allowed=LEVELS)] = 0.05
+    to: Annotated[str | None, Word(allowed=FORMATS)] = None
     output: Path | None = None
     keep: bool = True
 
     def __post_init__(self) -> None:
-        if self.to is not None:
-            require_choice("to", self.to)
+        super().__post_init__()
         DIFFERENCE.find_format(self.output, self.to)
-        if not 0 < self.alpha < 1:
-            raise UserError(f"alpha={self.alpha:g} must be a number between 0 and 1, such as 0.05.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,21 +51,16 @@ class DiffRequest(ReportRequest):
     sweep : str
         A sweep of whose runs a and b are configurations.
     rows : str
-        all, to list all rows that changed; by default clearest, at most ten of each kind.
+        all, to list all rows that changed, or clearest, to list at most ten of each kind.
     fail_if : str
-        worse, to exit with code 1 if the second run is significantly worse; by default never.
+        worse, to exit with code 1 if the second run is significantly worse.
     """
 
-    a: str = field(metadata={"word": "A"})
-    b: str = field(metadata={"word": "B"})
+    a: Annotated[str, Word(place="A")]
+    b: Annotated[str, Word(place="B")]
     sweep: str = ""
-    rows: str = "clearest"
-    fail_if: str = "never"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_choice("rows", self.rows)
-        require_choice("fail_if", self.fail_if)
+    rows: Annotated[str, Word(allowed=("clearest", "all"))] = "clearest"
+    fail_if: Annotated[str, Word(allowed=GATES)] = "never"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +72,8 @@ class AblateRequest(ReportRequest):
     run : str
         The id of a run or its first 8 characters, latest, best, or a registered model.
     columns : str
-        Leaves out columns instead: true for each column, or groups such as [[age,sex],[fare]]; by default false.
+        Leaves out columns instead: true for each column, or groups such as [[age,sex],[fare]].
     """
 
-    run: str = field(metadata={"word": "RUN"})
+    run: Annotated[str, Word(place="RUN")]
     columns: str = "false"

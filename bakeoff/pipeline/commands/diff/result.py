@@ -9,11 +9,12 @@ from io import StringIO
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.comparison import ComparedMetric
-from bakeoff.pipeline.commands.compare.request import require_choice
 from bakeoff.pipeline.commands.compare.stored_comparison import keep_report
 from bakeoff.pipeline.commands.diff.changed_rows import ROW_COLUMNS, ChangedRows, RowGroup
 from bakeoff.pipeline.commands.diff.changes import Change
 from bakeoff.pipeline.commands.diff.effects import Effect
+from bakeoff.pipeline.commands.diff.request import DiffRequest
+from bakeoff.pipeline.config.requests import require_value
 from bakeoff.pipeline.python.call import show_html
 from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, render_document, render_page
@@ -95,7 +96,7 @@ class DifferenceResult:
         UserError
             The format does not exist.
         """
-        require_choice("to", to)
+        require_value(DiffRequest, "to", to)
         if to == "csv":
             text = StringIO()
             write_csv(self.changes, text)

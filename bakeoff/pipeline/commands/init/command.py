@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bakeoff.pipeline.config.requests import Request
 from bakeoff.pipeline.text.wording import show_controls
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ make compare  # its learner and three others
 
 
 @dataclass(frozen=True, kw_only=True)
-class SchemaRequest:
+class SchemaRequest(Request):
     """A JSON Schema.
 
     Attributes

@@ -5,13 +5,13 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from bakeoff.pipeline.config.options import CONF, OWN_GROUPS, REQUIRED_GROUPS, SUFFIX, find_own_folder, load_option_file
-from bakeoff.pipeline.config.requests import TrustRequest
+from bakeoff.pipeline.config.requests import Request, TrustRequest, Word
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import fill_folder
 from bakeoff.pipeline.text.wording import expand_home
@@ -40,7 +40,7 @@ class CheckRequest(TrustRequest):
         Files such as conf/learner/NAME.yaml; a folder stands for the option files in it.
     """
 
-    files: tuple[str, ...] = field(metadata={"word": "FILE"})
+    files: Annotated[tuple[str, ...], Word(place="FILE")]
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def find_files(request: CheckRequest) -> Iterator[PartFile]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProjectRequest:
+class ProjectRequest(Request):
     """The project to create.
 
     Attributes
@@ -134,7 +134,7 @@ class ProjectRequest:
         A folder that does not exist or is empty; its name becomes that of the project.
     """
 
-    folder: Path = field(metadata={"word": "FOLDER"})
+    folder: Annotated[Path, Word(place="FOLDER")]
 
 
 def name_package(folder: Path) -> str:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
-from bakeoff.pipeline.config.requests import ANY_KEY
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.config.requests import ANY_KEY, Request, Word
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import INSPECTION, NO_FILE, PAGE_FORMAT, YAML_FORMAT
 from bakeoff.pipeline.text.wording import quote_text
 
-FORMATS = (PAGE_FORMAT, YAML_FORMAT)
 OTHER_KEYS = ("trust", "experiment")
 """Keys that do not belong to the dataset; all other keys without a dot do."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class InspectRequest:
+class InspectRequest(Request):
     """A table to inspect.
 
     Attributes
@@ -36,19 +36,18 @@ class InspectRequest:
         is printed by default.
     """
 
-    files: tuple[str, ...] = field(default=(), metadata={"word": "FILE"})
+    files: Annotated[tuple[str, ...], Word(place="FILE")] = ()
     dataset: str = ""
-    keys: Mapping[str, str] = field(default_factory=dict, metadata={"kinds": {ANY_KEY: str}})
-    to: str | None = None
+    keys: Annotated[Mapping[str, str], Word(kinds={ANY_KEY: str})] = field(default_factory=dict)
+    to: Annotated[str | None, Word(allowed=(PAGE_FORMAT, YAML_FORMAT))] = None
     output: Path | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.files and not self.dataset:
             raise UserError("neither a file nor a dataset was named; give FILE, or dataset=NAME.")
         if self.files and self.dataset:
             raise UserError(f"{self.files[0]} and dataset={self.dataset} were given; name one of them.")
-        if self.to not in (None, *FORMATS):
-            raise UserError(f"to={self.to}: {did_you_mean(str(self.to), FORMATS)}")
         if self.form == YAML_FORMAT and not self.files:
             raise UserError(f"to=yaml describes files, and dataset={self.dataset} is an option; name a FILE instead.")
 

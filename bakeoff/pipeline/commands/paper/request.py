@@ -1,10 +1,11 @@
 """The requests for a capsule of a study, and for its verification."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
-from bakeoff.pipeline.config.requests import TrustRequest
+from bakeoff.pipeline.config.requests import Bounds, TrustRequest, Word
 from bakeoff.pipeline.errors import UserError
 
 
@@ -15,15 +16,15 @@ class PaperRequest(SelectionRequest, TrustRequest):
     Attributes
     ----------
     output : Path
-        The capsule, a zip file; by default study.capsule.zip.
+        The capsule, a zip file.
     data : bool
-        Whether the capsule contains the files of the datasets; by default false.
+        Whether the capsule contains the files of the datasets.
     decimals : int or None
         The number of decimals of scores in tables; by default 3, or 1 in percent.
     percent : bool
-        Whether tables show scores from 0 to 1 in percent; by default false.
+        Whether tables show scores from 0 to 1 in percent.
     std : bool
-        Whether tables show standard deviations; by default true.
+        Whether tables show standard deviations.
     """
 
     output: Path = Path("study.capsule.zip")
@@ -48,24 +49,19 @@ class VerifyRequest(TrustRequest):
     seed : int or None
         The seed of the draw; by default a random one, which is printed.
     tolerance : float
-        The largest absolute difference of a score that counts as verified; by default 0.
+        The largest absolute difference of a score that counts as verified.
     workers : int
         The number of processes.
     """
 
-    capsule: Path = field(metadata={"word": "CAPSULE"})
+    capsule: Annotated[Path, Word(place="CAPSULE")]
     data: Path | None = None
-    n: int | None = None
+    n: Annotated[int | None, Word(allowed=Bounds(1))] = None
     seed: int | None = None
-    tolerance: float = 0.0
-    workers: int = 1
+    tolerance: Annotated[float, Word(allowed=Bounds(0))] = 0.0
+    workers: Annotated[int, Word(allowed=Bounds(1))] = 1
 
     def __post_init__(self) -> None:
-        if self.n is not None and self.n < 1:
-            raise UserError(f"n={self.n} must be a positive number of jobs.")
+        super().__post_init__()
         if self.n is None and self.seed is not None:
             raise UserError(f"seed={self.seed} has no effect if all jobs run; add n=, the number of jobs to draw.")
-        if self.workers < 1:
-            raise UserError(f"workers={self.workers} must be a positive number of processes.")
-        if not 0 <= self.tolerance < float("inf"):
-            raise UserError(f"tolerance={self.tolerance:g} must be a number of at least 0.")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Annotated
 
-from bakeoff.pipeline.config.requests import RefitRequest
+from bakeoff.pipeline.config.requests import RefitRequest, Word
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import count_nouns, print_note, show_controls
 
@@ -25,11 +26,12 @@ class ReplayRequest(RefitRequest):
         The folder in which the files of the datasets are now, under their former names, if they were moved.
     """
 
-    run: str = field(default="", metadata={"word": "RUN"})
+    run: Annotated[str, Word(place="RUN")] = ""
     sweep: str = ""
     dataset__folder: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if bool(self.run) == bool(self.sweep):
             raise UserError("select what to replay: RUN, or sweep=NAME.")
         if self.dataset__path and self.dataset__folder:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from bakeoff.pipeline.config.flags import shows_tracebacks
-from bakeoff.pipeline.config.requests import RefitRequest, read_request
+from bakeoff.pipeline.config.requests import RefitRequest, Word, read_request, split_words
 from bakeoff.pipeline.config.trust import TRUST_KEY, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.request import find_status, read_experiments, run_described_sweep, run_sweep
@@ -16,8 +17,6 @@ from bakeoff.pipeline.tables.output_file import require_output_folder
 from bakeoff.pipeline.text import wording
 
 FAILED_FLAG = "--failed"
-RERUN_KEYS = ("sweep", "tracking.uri", "tracking.experiment")
-"""Keys that select the jobs to run again; all others are keys of the new sweep."""
 FIRST_REPEAT_WORDS = ("evaluation.repeats=1", "evaluation.first_repeat=0")
 SEAL_KEYS = ("seal", "metrics", "base", "alpha", "rope", "until", "repeats")
 """With ``seal=``, keys of the comparison; all others are keys of the sweep."""
@@ -36,10 +35,11 @@ class FiguresRequest(RefitRequest):
         The folder to which the files are written; by default they are added to the artifacts of the run.
     """
 
-    names: tuple[str, ...] = field(default=(), metadata={"word": "NAME"})
+    names: Annotated[tuple[str, ...], Word(place="NAME")] = ()
     output: Path | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.output is not None:
             require_output_folder(self.output, "output")
 
@@ -114,7 +114,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
         raise UserError(
             "rerun: specify which jobs to run again; usage: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
         )
-    own = [word for word in words if "=" in word and word.partition("=")[0].lstrip("+") in RERUN_KEYS]
+    own, others = split_words(RerunRequest, words)
     failed, notes = find_failed_jobs(read_request("rerun", RerunRequest, [word.lstrip("+") for word in own]))
     if not failed:
         print("no failed job remains to be run again")
@@ -123,7 +123,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
         print(wording.show_in_line(f"note: {note}"), file=sys.stderr)
     packages = read_trust_of_words(words)
     trust = [f"{TRUST_KEY}=[{','.join(packages)}]"] if packages else []
-    others = [word for word in words if word != FAILED_FLAG and word not in own and not is_trust_word(word)]
+    others = [word for word in others if word != FAILED_FLAG and not is_trust_word(word)]
     return find_status(run_sweep([*others, *trust], [(*trust, *job) for job in failed]))
 
 

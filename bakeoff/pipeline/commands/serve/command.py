@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from bakeoff.pipeline.config.requests import RefitRequest, RowsRequest, RunRequest
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.config.requests import Bounds, RefitRequest, RowsRequest, RunRequest, Word
 from bakeoff.pipeline.text.wording import print_note, shorten_id, show_controls
 
 MAX_PORT = 65535
@@ -29,7 +29,7 @@ class PredictRequest(RowsRequest):
         identifiers.
     """
 
-    file: Path = field(metadata={"word": "FILE"})
+    file: Annotated[Path, Word(place="FILE")]
     output: Path | None = None
     ids: tuple[str, ...] | None = None
 
@@ -41,18 +41,14 @@ class ServeRequest(RunRequest):
     Attributes
     ----------
     port : int
-        The port: a number up to 65535, such as 5001, or 0 for any free port.
+        The port, or 0 for any free port.
     host : str
-        The address of this machine; by default 127.0.0.1, which other machines cannot reach.
+        The address of this machine; other machines cannot reach 127.0.0.1.
     """
 
     # MLflow's pages, served by `bakeoff ui`, use port 5000.
-    port: int = 5001
+    port: Annotated[int, Word(allowed=Bounds(0, MAX_PORT))] = 5001
     host: str = "127.0.0.1"
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.port <= MAX_PORT:
-            raise UserError(f"port={self.port} must be a number up to {MAX_PORT}, such as 5001, or 0 for a free one.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +61,7 @@ class ShipRequest(RefitRequest):
         The name under which to register the model, with an alias for its new version: NAME@ALIAS.
     """
 
-    name: str = field(metadata={"key": "as"})
+    name: Annotated[str, Word(key="as")]
 
 
 def predict_rows(request: PredictRequest) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from bakeoff.pipeline.config.options import (
     GROUPS,
@@ -17,7 +17,7 @@ from bakeoff.pipeline.config.options import (
     read_listing,
     read_options,
 )
-from bakeoff.pipeline.config.requests import ExperimentRequest, read_request
+from bakeoff.pipeline.config.requests import ExperimentRequest, Word, read_request
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring.names import LOWER_IS_BETTER, SENTENCES
 from bakeoff.pipeline.tables.output_file import CSV, TERMINAL
@@ -49,16 +49,16 @@ class ListRequest(ExperimentRequest):
         Groups of options, such as learner, figures or metrics, each with the options whose keys to show; runs or models
         of a store; by default all groups of options.
     to : str
-        The format of runs and models: terminal or csv.
+        The format of runs and models.
     """
 
-    groups: tuple[str, ...] = field(default=(), metadata={"word": "GROUP"})
-    to: str = TERMINAL
+    groups: Annotated[tuple[str, ...], Word(place="GROUP")] = ()
+    to: Annotated[str, Word(allowed=(TERMINAL, CSV))] = TERMINAL
 
     def __post_init__(self) -> None:
-        formats = (TERMINAL, CSV) if {*STORED}.issuperset(self.sections) else (TERMINAL,)
-        if self.to not in formats:
-            raise UserError(f"to={self.to}: {did_you_mean(self.to, formats)} CSV is a format of runs and models.")
+        super().__post_init__()
+        if self.to == CSV and not {*STORED}.issuperset(self.sections):
+            raise UserError("to=csv is a format of runs and models; leave to= out.")
 
     @property
     def sections(self) -> dict[str, list[str]]:

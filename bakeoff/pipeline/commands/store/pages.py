@@ -79,7 +79,7 @@ class PagesRequest(ExperimentRequest):
     sweep : str
         The sweep that the views show; by default the last one.
     port : int
-        The port of the pages, by default 5000; 0 for a free one.
+        The port of the pages, or 0 for any free one.
     """
 
     sweep: str = ""

@@ -10,10 +10,11 @@ deleted, `find_own_folder` therefore checks their address.
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from bakeoff.pipeline.config.requests import ExperimentRequest, StoreRequest
+from bakeoff.pipeline.config.requests import ExperimentRequest, StoreRequest, Word
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import shorten_id, show_in_line
 from bakeoff.pipeline.tracking.heartbeat import has_lost_process
@@ -58,15 +59,16 @@ class RemovalRequest(ExperimentRequest):
     filter : str
         The runs to delete in MLflow's language, such as "params.dataset = 'wine'".
     dry_run : bool
-        Whether only to show what would be deleted. By default false.
+        Whether only to show what would be deleted.
     """
 
-    runs: tuple[str, ...] = field(default=(), metadata={"word": "RUN"})
+    runs: Annotated[tuple[str, ...], Word(place="RUN")] = ()
     sweep: str = ""
     filter: str = ""
     dry_run: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if sum(map(bool, (self.runs, self.sweep, self.filter))) != 1:
             raise UserError('select runs in one way: RUN ..., sweep=NAME, or filter="...".')
 
@@ -78,7 +80,7 @@ class CollectionRequest(StoreRequest):
     Attributes
     ----------
     dry_run : bool
-        Whether only to show what would be deleted. By default false.
+        Whether only to show what would be deleted.
     """
 
     dry_run: bool = False

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
-from bakeoff.pipeline.config.requests import ANY_KEY, TrustRequest
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.config.requests import ANY_KEY, Bounds, TrustRequest, Word
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import CALCULATION
 
 FORMATS = tuple(CALCULATION.formats.values())
@@ -39,13 +40,13 @@ class WorkRequest(TrustRequest):
     seed : int or None
         Draws tables, blanks and the random choices of the learner, which without it are those of seed=0.
     blank : float
-        The share of the results that are left out, from 0 to 1: the later ones, or those that seed= draws.
+        The share of the results that are left out, such as 0.3: the later ones, or those that seed= draws.
     students : int or None
         The number of sheets to write, each with its key, into the folder output=.
     digits : int
-        Decimals of the numbers shown; by default 4.
+        Decimals of the numbers shown.
     to : str or None
-        The format: terminal, markdown, latex or html; by default that of the extension of output=.
+        The format; by default that of the extension of output=.
     output : Path or None
         The file to which the calculation is written instead of standard output.
     key : Path or None
@@ -59,25 +60,18 @@ class WorkRequest(TrustRequest):
     columns: tuple[str, ...] | None = None
     validation: str | None = None
     step: str | None = None
-    table: str | None = None
+    table: Annotated[str | None, Word(allowed=(RANDOM,))] = None
     seed: int | None = None
-    blank: float = 0.0
-    students: int | None = None
-    digits: int = 4
-    to: str | None = None
+    blank: Annotated[float, Word(allowed=Bounds(0, 1))] = 0.0
+    students: Annotated[int | None, Word(allowed=Bounds(1, MAX_STUDENTS))] = None
+    digits: Annotated[int, Word(allowed=Bounds(0, MAX_DIGITS))] = 4
+    to: Annotated[str | None, Word(allowed=FORMATS)] = None
     output: Path | None = None
     key: Path | None = None
-    words: Mapping[str, str] = field(default_factory=dict, metadata={"kinds": {ANY_KEY: str}})
+    words: Annotated[Mapping[str, str], Word(kinds={ANY_KEY: str})] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.to is not None and self.to not in FORMATS:
-            raise UserError(f"to={self.to}: {did_you_mean(self.to, FORMATS)}")
-        if self.table not in (None, RANDOM):
-            raise UserError(f"table={self.table}: the only value is {RANDOM}; name another table with dataset=.")
-        if not 0 <= self.blank <= 1:
-            raise UserError(f"blank={self.blank:g} must be a share from 0 to 1, such as 0.3.")
-        if not 0 <= self.digits <= MAX_DIGITS:
-            raise UserError(f"digits={self.digits} must be a whole number from 0 to {MAX_DIGITS}.")
+        super().__post_init__()
         self._require_exercise()
         self._require_effect()
         self._require_random_table()
@@ -92,8 +86,6 @@ class WorkRequest(TrustRequest):
             raise UserError(f"output= and key= are both {self.key}; name another file for the key.")
         if self.students is None:
             return
-        if not 1 <= self.students <= MAX_STUDENTS:
-            raise UserError(f"students={self.students} must be a whole number from 1 to {MAX_STUDENTS}.")
         if self.output is None:
             raise UserError(f"students={self.students} writes that many sheets into a folder; name it with output=.")
         if self.blank == 0:

@@ -143,7 +143,7 @@ def test_a_comparison_of_other_jobs_does_not_mention_the_seal(sealed: Bakeoff) -
         (("learner=knn,majority,svm", *JOBS[1:], "metrics=accuracy"), "2 of 3 jobs have runs"),
         (("learner=svm", *JOBS[1:]), "seal= needs metrics="),
         (("learner=svm", *JOBS[1:], "metrics=accuracy", "base=knn"), "base=knn is not among the sealed learners"),
-        (("learner=svm", *JOBS[1:], "metrics=accuracy", "alpha=2"), "alpha=2 must be a number between 0 and 1"),
+        (("learner=svm", *JOBS[1:], "metrics=accuracy", "alpha=2"), "alpha=2 must be above 0 and below 1"),
         (("learner=svm", *JOBS[1:3], "tracking=none", "metrics=accuracy"), "a sweep that is stored"),
     ],
 )
