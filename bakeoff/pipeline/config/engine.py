@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from traceback import walk_tb
 from typing import Any, final
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -24,14 +23,18 @@ from hydra._internal.config_repository import CachingConfigRepository, IConfigRe
 from hydra.core.config_store import ConfigStore
 from hydra.core.default_element import ResultDefault
 from hydra.core.override_parser import overrides_parser
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from hydra.errors import MissingConfigException, OverrideParseException
+from hydra.errors import ConfigCompositionException, MissingConfigException, OverrideParseException
 from hydra.types import HydraContext, RunMode
 from omegaconf import BooleanNode, DictConfig, IntegerNode, OmegaConf, ValueNode
 from omegaconf.errors import (
     ConfigAttributeError,
     ConfigKeyError,
+    ConfigTypeError,
     GrammarParseError,
+    InterpolationKeyError,
+    InterpolationResolutionError,
     MissingMandatoryValue,
     OmegaConfBaseException,
     ValidationError,
@@ -50,8 +53,7 @@ from bakeoff.pipeline.config.options import (
     require_own_names,
 )
 from bakeoff.pipeline.config.trust import leave_out_current_folder, require_allowed_files, require_own_classes
-from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.wording import cut_text
+from bakeoff.pipeline.errors import UserError, did_you_mean, first_line
 
 JOB_NAME = "bakeoff"
 ROOT_NAME = "config"
@@ -274,11 +276,36 @@ class GuardedLoader(ConfigLoaderImpl):
                 raise UserError(f"{word}: {SEARCH_PATH_KEY} is not supported; set the folder with --config-dir=FOLDER.")
         if config_name is None:  # as for --hydra-help: Hydra runs nothing
             return super().load_configuration(None, overrides, run_mode, from_shell, validate_sweep_overrides)
-        require_allowed_files(self.read_files(config_name, overrides, run_mode), overrides)
-        composed = super().load_configuration(config_name, overrides, run_mode, from_shell, validate_sweep_overrides)
+        try:
+            require_allowed_files(self.read_files(config_name, overrides, run_mode), overrides)
+            composed = super().load_configuration(
+                config_name, overrides, run_mode, from_shell, validate_sweep_overrides
+            )
+        except ConfigCompositionException:
+            self._require_possible(overrides, run_mode)
+            raise
+        except RecursionError:
+            file = f"{self.repository.newest}{SUFFIX}"
+            raise UserError(
+                f"{file}: its defaults lead back to this file; remove that entry from its list `defaults`."
+            ) from None
         hydra: Any = OmegaConf.to_container(composed.hydra, resolve=False)
         require_own_classes(hydra)
         return composed
+
+    def _require_possible(self, words: list[str], run_mode: RunMode) -> None:
+        """Reject words that Hydra rejects, except for those whose error names the key."""
+        for word in OverridesParser.create(config_loader=self).parse_overrides(words):
+            given, key = word.input_line, word.key_or_group
+            if word.is_sweep_override() and run_mode == RunMode.RUN:
+                raise UserError(f"{given} gives one key several values; add -m to sweep over them.")
+            if key in GROUPS:
+                if word.is_add() or word.is_force_add():
+                    raise UserError(f"{key} has an option already; replace it with {key}=NAME, without a plus sign.")
+            elif word.package is not None or "/" in key or self.repository.group_exists(key):
+                raise UserError(f"{given}: {key} is not a group of options; `bakeoff list` shows them.")
+            if word.is_delete():
+                raise UserError(f"{given}: there is no key {key} with this value to remove; leave this word out.")
 
     def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[tuple[str, Mapping[Any, Any]]]:
         """Return the names and contents of the user's files in the composition, each placed at its keys."""
@@ -315,6 +342,14 @@ def _place_file(default: ResultDefault, file: Any) -> tuple[str, Mapping[Any, An
     return name, content
 
 
+EXPERIMENT_PREFIX = "experiment/"
+
+
+def _is_global(file: Any) -> bool:
+    """Return whether a file sets keys of the whole configuration."""
+    return file.header.get("package") == "_global_"
+
+
 @final
 class ConfigFiles(CachingConfigRepository):
     """Hydra's repository of configuration files, with a cache that is shared by all jobs.
@@ -330,6 +365,7 @@ class ConfigFiles(CachingConfigRepository):
     def __init__(self, delegate: IConfigRepository) -> None:
         super().__init__(delegate)
         self._packed: dict[str, bytes] = {}
+        self.newest = ""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ConfigFiles:
         """Return the same object, so that compositions share the cache."""
@@ -343,6 +379,7 @@ class ConfigFiles(CachingConfigRepository):
         UserError
             `load_option_file` refuses the file.
         """
+        self.newest = config_path
         if config_path not in self._packed:
             name = f"{config_path.removesuffix(SUFFIX)}{SUFFIX}"
             sources = [source for source in self.get_sources() if source.is_config(config_path)]
@@ -352,48 +389,19 @@ class ConfigFiles(CachingConfigRepository):
                 raise UserError(f"{listed} have the same name; rename one of them.")
             for file in files:
                 load_option_file(file)
-            self._packed[config_path] = pickle.dumps(self.delegate.load_config(config_path=config_path))
+            loaded = self.delegate.load_config(config_path=config_path)
+            if loaded is not None and config_path.startswith(EXPERIMENT_PREFIX) and not _is_global(loaded):
+                raise UserError(
+                    f"{config_path}{SUFFIX}: an experiment must begin with the line `# @package _global_`, before any "
+                    "other comment, because it sets keys of the whole configuration."
+                )
+            self._packed[config_path] = pickle.dumps(loaded)
         return pickle.loads(self._packed[config_path])
 
 
-GLOBAL_NEEDED = (
-    "an experiment must begin with the line `# @package _global_`, before any other comment, because it sets keys of "
-    "the whole configuration"
-)
-SENTENCES = {
-    r"In '(experiment/.*?)': .*@experiment\..*": rf"\1.yaml: {GLOBAL_NEEDED}",
-    r"In '(.*?)': (Could not override .*?)\..*": (
-        r"\1.yaml: defaults: \2; an entry that replaces an option is written `- override /GROUP: NAME`"
-    ),
-    r"(?:Ambiguous value for argument|Sweep parameters) '(.*)' (?:1\.|requires).*": (
-        r"\1 gives one key several values; add -m to sweep over them"
-    ),
-    r"^(?:Multiple values for |force-add .*'\+\+)?([\w/]+)(?: appears more|\. To override|=\w+').*": (
-        r"\1 has an option already; replace it with \1=NAME, without a plus sign, and in the defaults of a file with "
-        r"`- override /\1: NAME`"
-    ),
-    r"Could not (?:override|delete) '(.*?)'\. No match.*": r"\1 is not a group of options; `bakeoff list` shows them",
-    r"Could not delete from config\. '(.*?)' does not exist.*": r"~\1: there is no key \1 to remove; leave ~\1 out",
-    r"Could not delete from config\. The value of '(.*?)' is (.*) and not (.*?)\.?$": (
-        r"~\1=\3: \1 is \2; leave =\3 out"
-    ),
-    "^Config group override deletion value.*": ("a word that begins with ~ names the key to remove, as in ~KEY"),
-    r"Override (.*?) looks like .* config group '(.*)' does not exist.*": (
-        r"\1: \2 is not a group of options; `bakeoff list` shows them"
-    ),
-    "Interpolation key '(.*)' not found": r"${\1} refers to no key; `bakeoff --cfg job` shows them",
-    r".*Environment variable '(\w+)' not found.*": r"the environment variable \1 is not set; export it first",
-    "Recursive interpolation detected.*": "its reference leads back to the same key; give one of the keys a value",
-    "Cannot merge DictConfig with ListConfig": "it must be a list, such as [a,b]",
-    r" (Config search path|See http|full_key:).*|\.$": "",
-}
-"""Patterns of messages of Hydra and OmegaConf -> what is said instead; the last removes what is left out."""
 NEEDS: Mapping[type, str] = {IntegerNode: "a whole number", BooleanNode: "true or false"}
 """Kind of value in `Schema` -> what it must be."""
-MAX_REASON_LETTERS = 1000
-"""The time to search a message for these patterns grows with more than its length."""
 DATASET_PREFIX = "dataset/"
-EXPERIMENT = "experiment"
 TARGET = "target"
 
 
@@ -415,14 +423,14 @@ def explain_error(error: Exception) -> UserError:
             return each
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return UserError(_explain_missing_option(error))
+    if isinstance(error, OverrideParseException):
+        return UserError(_explain_unread_word(error))
     # Hydra wraps OmegaConf's exceptions, and only the wrapped one contains the key.
     is_wrapped = isinstance(error.__context__, OmegaConfBaseException) and not isinstance(error, OmegaConfBaseException)
     cause = error.__context__ if is_wrapped else error
-    found = re.match(r"In '(.*?)': \w+ raised", str(error))
+    found = re.match(r"In '(.*?)': ", str(error))
     file = f"{found[1]}{SUFFIX}: " if found else ""
-    if found and isinstance(cause, ConfigKeyError):
-        if cause.full_key == EXPERIMENT and found[1].startswith(f"{EXPERIMENT}/"):
-            return UserError(f"{file}{GLOBAL_NEEDED}.")
+    if file and isinstance(cause, ConfigKeyError):
         return UserError(
             f"{file}{cause.full_key} is not a key; `bakeoff --cfg job` shows them, nested as in "
             "`learner: {n_neighbors: 3}`."
@@ -431,40 +439,46 @@ def explain_error(error: Exception) -> UserError:
         return UserError(f"{cause.full_key} is not a key. {suggest_key(str(cause.key), cause.parent_node)}")
     if isinstance(cause, MissingMandatoryValue):
         return UserError(f"{cause.full_key} must be given: add {cause.full_key}=VALUE.")
-    if isinstance(error, RecursionError):
-        # Hydra's function calls itself for each file of a list of defaults.
-        *_, place = (frame.f_locals for frame, _ in walk_tb(error.__traceback__) if "root" in frame.f_locals)
-        file = f"{place['root'].node.get_config_path()}{SUFFIX}"
-        return UserError(f"{file}: its defaults lead back to this file; remove that entry from its list `defaults`.")
     reason = _find_reason(cause)
-    if isinstance(error, OverrideParseException):
-        # The parser's own messages list grammar tokens; those of Hydra's functions name the error.
-        detail = f": {reason}" if "function" in reason else ""
-        given, _, text = str(error.override).partition("=")
-        return UserError(
-            f"{error.override!r} cannot be read{detail}; write KEY=VALUE, several values with commas and no spaces, as "
-            "in KEY=A,B, and text with spaces or special characters in two pairs of quotation marks, as in "
-            f"'{given}=\"{text or 'TEXT'}\"'."
-        )
     key = getattr(cause, "full_key", None)
     if note := read_notes([CONF / ROOT_FILE]).get(str(key)):
         reason += f" ({note})"
-    return UserError(f"{file}{key}: {reason}." if key else f"{reason}.")
+    return UserError(f"{file}{key}: {reason}." if key else f"{file}{reason}.")
 
 
 def _find_reason(cause: Any) -> str:
-    """Return what is wrong with a value, by the type of the exception; else the message of Hydra in other words."""
+    """Return what is wrong with a value or a file, by the type of the exception."""
+    message = first_line(cause).rpartition("': ")[2].rstrip(".")
     if isinstance(cause, GrammarParseError):
         return "a reference is written ${KEY}"
+    if isinstance(cause, InterpolationKeyError):
+        return f"{message}; `bakeoff --cfg job` shows the keys"
+    if isinstance(cause, InterpolationResolutionError):
+        found = message.rpartition(": ")[2].strip('"')
+        return f"{found}; export the variable, or give the key a value"
+    if isinstance(cause, ConfigTypeError):
+        return "the value must be a list or a mapping, as in the default"
+    if isinstance(cause, ConfigCompositionException):
+        return f"{message}; an entry of `defaults` that replaces an option is written `- override /GROUP: NAME`"
     if isinstance(cause, ValidationError) and isinstance(cause.child_node, ValueNode):
         if cause.value is None:
             return "null is not allowed; give a value, or leave the key out"
         if need := NEEDS.get(type(cause.child_node)):
             return f"{str(cause.value)!r} must be {need}"
-    reason = cut_text(" ".join(str(cause).split()), MAX_REASON_LETTERS)
-    for theirs, ours in SENTENCES.items():
-        reason = re.sub(theirs, ours, reason)
-    return reason
+    return message
+
+
+def _explain_unread_word(error: OverrideParseException) -> str:
+    """Return a sentence on a word that Hydra's grammar rejects."""
+    # The parser's own messages list grammar tokens; those of Hydra's functions name the error.
+    reason = " ".join(str(error).split()).partition(" See http")[0]
+    detail = f": {reason}" if "function" in reason else ""
+    given, _, text = str(error.override).partition("=")
+    return (
+        f"{error.override!r} cannot be read{detail}; write KEY=VALUE, several values with commas and no spaces, as in "
+        "KEY=A,B, and text with spaces or special characters in two pairs of quotation marks, as in "
+        f"'{given}=\"{text or 'TEXT'}\"'."
+    )
 
 
 def suggest_key(key: str, part: DictConfig) -> str:
