@@ -30,7 +30,6 @@ from bakeoff.pipeline.config.engine import (
     ROOT_NAME,
     SHIPPED_FILES,
     ConfigSource,
-    explain_error,
     open_engine,
     suggest_key,
 )
@@ -84,9 +83,8 @@ def compose_job(words: Sequence[str], source: ConfigSource = SHIPPED_FILES) -> C
         An override is invalid, a mandatory value is missing, or a file describes a sweep.
     """
     check_overrides(words)
-    try:
-        with open_engine(source) as engine:
-            composed = engine.compose_config(source.root, list(words), RunMode.RUN, with_log_configuration=True)
+    with open_engine(source) as engine:
+        composed = engine.compose_config(source.root, list(words), RunMode.RUN, with_log_configuration=True)
         reject_sweep_values(composed.hydra)
         with read_write(composed.hydra), open_dict(composed.hydra):
             composed.hydra.mode = RunMode.RUN
@@ -100,8 +98,6 @@ def compose_job(words: Sequence[str], source: ConfigSource = SHIPPED_FILES) -> C
             del composed["hydra"]
         settled = settle_config(resolve_config(composed))
         reject_unread_space(invocation.overrides, [settled])
-    except Exception as error:
-        raise explain_error(error) from None
     invocation = replace(invocation, choices=settle_choices(settled, invocation.choices))
     own: Any = HydraConfig.instance().cfg
     return ComposedRun(settled, invocation, composed, own)
@@ -122,15 +118,12 @@ def compose_parts(words: Sequence[str], keys: Iterable[str]) -> dict[str, Any]:
     UserError
         A word is invalid, or refers to a missing value.
     """
-    try:
-        with open_engine() as engine:
-            composed = engine.compose_config(ROOT_NAME, list(words), RunMode.RUN)
+    with open_engine() as engine:
+        composed = engine.compose_config(ROOT_NAME, list(words), RunMode.RUN)
         with open_dict(composed):
             del composed["hydra"]
         values = _resolve_values(composed, throw_on_missing=False)
         return {key: expand_references(values[key]) for key in keys}
-    except Exception as error:
-        raise explain_error(error) from None
 
 
 @contextmanager

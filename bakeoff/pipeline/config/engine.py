@@ -53,7 +53,7 @@ from bakeoff.pipeline.config.options import (
     require_own_names,
 )
 from bakeoff.pipeline.config.trust import leave_out_current_folder, require_allowed_files, require_own_classes
-from bakeoff.pipeline.errors import UserError, did_you_mean, first_line
+from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean, first_line
 
 JOB_NAME = "bakeoff"
 ROOT_NAME = "config"
@@ -148,7 +148,7 @@ SHIPPED_FILES = ConfigSource()
 
 @contextmanager
 def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
-    """Provide Hydra's engine to a block, and restore the previous one afterwards.
+    """Provide Hydra's engine to a block whose errors are explained, and restore the previous one afterwards.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     ------
     UserError
         A folder of files does not exist, an option in it has the name of a built-in one, or Hydra would interpolate the
-        name of the current folder and write elsewhere.
+        name of the current folder and write elsewhere. Any error of the block but `StoreError` becomes one.
     """
     from hydra import version
     from hydra._internal.hydra import Hydra
@@ -192,6 +192,10 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     try:
         with accept_all_letters():
             yield engine
+    except StoreError:
+        raise
+    except Exception as error:
+        raise explain_error(error) from None
     finally:
         restore_gh_from_backup(backup)
 
@@ -247,7 +251,19 @@ def make_context(engine: Any) -> HydraContext:
 
 def set_values(composed: DictConfig, values: list[Override]) -> None:
     """Set values in a configuration, like overrides on the command line."""
-    ConfigLoaderImpl._apply_overrides_to_config(values, composed)
+    try:
+        ConfigLoaderImpl._apply_overrides_to_config(values, composed)
+    except ConfigCompositionException:
+        for word in values:
+            _require_kept(word)
+        raise
+
+
+def _require_kept(word: Override) -> None:
+    """Reject a word that removes a key; called if one of the words cannot be applied."""
+    if word.is_delete():
+        key = word.key_or_group
+        raise UserError(f"{word.input_line}: there is no key {key} with this value to remove; leave this word out.")
 
 
 @final
@@ -299,13 +315,25 @@ class GuardedLoader(ConfigLoaderImpl):
             given, key = word.input_line, word.key_or_group
             if word.is_sweep_override() and run_mode == RunMode.RUN:
                 raise UserError(f"{given} gives one key several values; add -m to sweep over them.")
+            if key == EXPERIMENT:
+                self._require_global(word.value())
             if key in GROUPS:
                 if word.is_add() or word.is_force_add():
                     raise UserError(f"{key} has an option already; replace it with {key}=NAME, without a plus sign.")
             elif word.package is not None or "/" in key or self.repository.group_exists(key):
                 raise UserError(f"{given}: {key} is not a group of options; `bakeoff list` shows them.")
-            if word.is_delete():
-                raise UserError(f"{given}: there is no key {key} with this value to remove; leave this word out.")
+            _require_kept(word)
+
+    def _require_global(self, names: Any) -> None:
+        """Reject experiments that would set keys below the key of their group."""
+        for name in names if isinstance(names, list) else [names]:
+            path = f"{EXPERIMENT}/{name}"
+            file = self.repository.load_config(path)
+            if file is not None and file.header.get("package") != "_global_":
+                raise UserError(
+                    f"{path}{SUFFIX}: an experiment must begin with the line `# @package _global_`, before any other "
+                    "comment, because it sets keys of the whole configuration."
+                )
 
     def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[tuple[str, Mapping[Any, Any]]]:
         """Return the names and contents of the user's files in the composition, each placed at its keys."""
@@ -340,14 +368,6 @@ def _place_file(default: ResultDefault, file: Any) -> tuple[str, Mapping[Any, An
         OmegaConf.update(placed, package, file.config, merge=False)
     content: Any = OmegaConf.to_container(placed if package else file.config, resolve=False)
     return name, content
-
-
-EXPERIMENT_PREFIX = "experiment/"
-
-
-def _is_global(file: Any) -> bool:
-    """Return whether a file sets keys of the whole configuration."""
-    return file.header.get("package") == "_global_"
 
 
 @final
@@ -389,19 +409,14 @@ class ConfigFiles(CachingConfigRepository):
                 raise UserError(f"{listed} have the same name; rename one of them.")
             for file in files:
                 load_option_file(file)
-            loaded = self.delegate.load_config(config_path=config_path)
-            if loaded is not None and config_path.startswith(EXPERIMENT_PREFIX) and not _is_global(loaded):
-                raise UserError(
-                    f"{config_path}{SUFFIX}: an experiment must begin with the line `# @package _global_`, before any "
-                    "other comment, because it sets keys of the whole configuration."
-                )
-            self._packed[config_path] = pickle.dumps(loaded)
+            self._packed[config_path] = pickle.dumps(self.delegate.load_config(config_path=config_path))
         return pickle.loads(self._packed[config_path])
 
 
 NEEDS: Mapping[type, str] = {IntegerNode: "a whole number", BooleanNode: "true or false"}
 """Kind of value in `Schema` -> what it must be."""
 DATASET_PREFIX = "dataset/"
+EXPERIMENT = "experiment"
 TARGET = "target"
 
 

@@ -97,23 +97,20 @@ def show(arguments: Namespace, source: ConfigSource) -> None:
     UserError
         The configuration is invalid.
     """
-    from bakeoff.pipeline.config.engine import explain_error, make_flag_parser, open_engine
+    from bakeoff.pipeline.config.engine import make_flag_parser, open_engine
 
     words = arguments.overrides
     os.environ[TRACEBACK_VARIABLE] = "1"  # Hydra raises its errors instead of printing them
     root = source.root
-    try:
-        with open_engine(source) as engine:
-            if arguments.hydra_help:
-                engine.hydra_help(config_name=root, args_parser=make_flag_parser(), args=arguments)
-            elif arguments.cfg:
-                _show_configuration(engine, root, arguments)
-            elif arguments.shell_completion:
-                engine.shell_completion(config_name=root, overrides=words)
-            else:
-                engine.show_info(arguments.info, config_name=root, overrides=words)
-    except Exception as error:
-        raise explain_error(error) from None
+    with open_engine(source) as engine:
+        if arguments.hydra_help:
+            engine.hydra_help(config_name=root, args_parser=make_flag_parser(), args=arguments)
+        elif arguments.cfg:
+            _show_configuration(engine, root, arguments)
+        elif arguments.shell_completion:
+            engine.shell_completion(config_name=root, overrides=words)
+        else:
+            engine.show_info(arguments.info, config_name=root, overrides=words)
 
 
 def _show_configuration(engine: Any, root: str, arguments: Namespace) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bakeoff.pipeline.config.flags import MULTIRUN_FLAGS, find_source, read_flags, show, shows_only, shows_tracebacks
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.config.words import SWEEP_WORD, check_overrides, read_duration
-from bakeoff.pipeline.errors import StoreError, UserError
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import conceal_words, describe_error, format_traceback
 
 if TYPE_CHECKING:
@@ -132,24 +132,19 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
     from hydra.types import RunMode
     from hydra.utils import instantiate
 
-    from bakeoff.pipeline.config.engine import explain_error, make_context, open_engine
+    from bakeoff.pipeline.config.engine import make_context, open_engine
     from bakeoff.pipeline.config.words import split_sweep_words
     from bakeoff.pipeline.sweep.command import SweepCommand
 
     sweep_words, job_words = split_sweep_words(request.words)
-    try:
-        with open_engine(request.source) as engine:
-            words = [*sweep_words, SWEEP_WORD]
-            master = engine.compose_config(request.source.root, words, RunMode.MULTIRUN, with_log_configuration=True)
-            # The words choose the sweeper for plain sweeps or for studies, which belongs to a higher layer.
-            sweeper: Any = instantiate(master.hydra.sweeper)
-            of_jobs = replace(request, words=job_words)
-            report: SweepReport = sweeper.run(SweepCommand.read(of_jobs, sweeper.params, make_context(engine), master))
-            return report
-    except StoreError:
-        raise
-    except Exception as error:
-        raise explain_error(error) from None
+    with open_engine(request.source) as engine:
+        words = [*sweep_words, SWEEP_WORD]
+        master = engine.compose_config(request.source.root, words, RunMode.MULTIRUN, with_log_configuration=True)
+        # The words choose the sweeper for plain sweeps or for studies, which belongs to a higher layer.
+        sweeper: Any = instantiate(master.hydra.sweeper)
+        of_jobs = replace(request, words=tuple(job_words))
+        report: SweepReport = sweeper.run(SweepCommand.read(of_jobs, sweeper.params, make_context(engine), master))
+        return report
 
 
 class RunFailed(Exception):
