@@ -1,4 +1,4 @@
-"""A command can be deleted: without its folder and its rows, everything else works."""
+"""A command is a folder and a row of the table: it can be deleted with them, and added by them."""
 
 from __future__ import annotations
 
@@ -93,3 +93,61 @@ def test_everything_else_works_without_the_folder_of_a_command(folder: str, answ
     assert ("bakeoff compare" in overview) == ("compare" not in DELETED[folder])
     assert "breast_cancer: 569 rows" in experiment
     assert "0.3333" in sweep
+
+
+NEW_COMMAND = '''
+"""Greet someone."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from bakeoff.pipeline.config.requests import Bounds, Request, Word
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreetingRequest(Request):
+    """A greeting.
+
+    Attributes
+    ----------
+    name : str
+        Who is greeted.
+    times : int
+        How often.
+    """
+
+    name: Annotated[str, Word(place="NAME")]
+    times: Annotated[int, Word(allowed=Bounds(1, 3))] = 1
+
+
+def greet(request: GreetingRequest) -> int:
+    """Print a greeting."""
+    print(f"Hello {request.name}! " * request.times)
+    return 0
+'''
+NEW_ROW = """
+    "greet": Command("NAME", "print a greeting", "commands.greet.command.greet",
+        "commands.greet.command.GreetingRequest"),
+"""
+
+
+def test_a_verb_is_one_folder_and_one_row(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT / "bakeoff", tree / "bakeoff", ignore=shutil.ignore_patterns("*.pyc.*"))
+    folder = tree / COMMANDS / "greet"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "command.py").write_text(NEW_COMMAND)
+    table = tree / COMMANDS / "__init__.py"
+    opening = "COMMANDS: Mapping[str, Command] = {"
+    table.write_text(table.read_text().replace(opening, opening + NEW_ROW))
+    lines = [["--help"], ["greet", "Ada", "times=2"], ["help", "greet"], ["greet", "Ada", "times=4"], ["greet", "x=1"]]
+    ended = make_calls([Call("bakeoff", words, str(tmp_path), str(tree)) for words in lines])
+    overview, greeted, described, refused, unknown = (answer.output for answer in ended)
+    assert "bakeoff greet NAME               print a greeting" in overview
+    assert greeted.strip() == "Hello Ada! Hello Ada!"
+    assert "bakeoff greet NAME [times=…]\n\nPrint a greeting." in described
+    assert "How often. Allowed: at least 1 and at most 3. Default: 1." in described
+    assert "refused: greet: times=4 must be at least 1 and at most 3. How often." in refused
+    assert "refused: greet: x is not a key. Allowed: times." in unknown
+    assert [answer.status for answer in ended] == [0, 0, 0, 2, 2]

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from bakeoff.pipeline.config import engine
 from bakeoff.version import PACKAGE_FOLDER
 
 PIPELINE = PACKAGE_FOLDER / "pipeline"
@@ -42,8 +41,6 @@ SHAPES: Mapping[str, tuple[str, str]] = {
 """How texts begin, and the letters that they repeat."""
 ENDS = ("", "x", "1", "!")
 """A search that fails at the end may begin anew."""
-LENGTHS = {"config.engine": engine.MAX_REASON_LETTERS}
-"""A module that cuts texts -> the number of letters that are left."""
 ARGUMENTS = {"key": "learner", "package": "sklearn", "any_module": "svm|tree", "name": "[A-Z][a-z]*"}
 """Variables of functions, in patterns -> a value."""
 WHOLE = ("match", "fullmatch")
@@ -60,14 +57,11 @@ class Expression(NamedTuple):
     pattern : re.Pattern
     methods : set of str
         The methods of the pattern that are called.
-    n_letters : int
-        The length of the texts.
     """
 
     place: str
     pattern: re.Pattern[Any]
     methods: frozenset[str]
-    n_letters: int = N_LETTERS
 
     def apply(self, text: str) -> None:
         """Do with a text what the pattern is used for."""
@@ -132,7 +126,7 @@ def _find_calls(name: str, module: ModuleType, tree: ast.Module) -> Iterator[Exp
                 first, *options = _evaluate([source if table is None else table, *flags], module)
                 for pattern in [first] if table is None else first:
                     expression = re.compile(pattern, *options)
-                    yield Expression(place, expression, methods, LENGTHS.get(name, N_LETTERS))
+                    yield Expression(place, expression, methods)
 
 
 def _find_table(tree: ast.Module, source: ast.expr) -> ast.expr | None:
@@ -158,7 +152,7 @@ def main() -> None:
         for shape, (begin, letters) in SHAPES.items():
             print(f"{expression.place}: {shape}", flush=True)
             for end in ENDS:
-                expression.apply(begin + letters * (expression.n_letters // len(letters)) + end)
+                expression.apply(begin + letters * (N_LETTERS // len(letters)) + end)
 
 
 if __name__ == "__main__":
