@@ -19,5 +19,5 @@ def test_every_regular_expression_searches_a_long_text_in_linear_time() -> None:
 
 def test_expressions_of_modules_functions_and_tables_are_found() -> None:
     places = [expression.place for expression in find_expressions()]
-    for part in ("text.secrets.ADDRESS", "config.targets.FAMILIES", "config.words, ", "stages.dataset.guesses, "):
+    for part in ("text.secrets.ADDRESS", "config.targets.FAMILIES", "config.words, ", "stages.dataset.text_file, "):
         assert any(part in place for place in places)

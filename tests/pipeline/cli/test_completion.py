@@ -1,0 +1,31 @@
+"""Completion: verbs from the table, their keys and values from requests, and the rest by Hydra."""
+
+from __future__ import annotations
+
+import pytest
+
+from bakeoff.pipeline.cli.main import complete_line
+from bakeoff.pipeline.commands import COMMANDS
+
+
+@pytest.mark.parametrize(
+    ("line", "completed", "remaining"),
+    [
+        ("bakeoff", ["help", *COMMANDS], "bakeoff"),
+        ("bakeoff co", ["compare"], "bakeoff co"),
+        ("bakeoff learner=k", [], "bakeoff learner=k"),
+        ("bakeoff learner=knn dataset=", [], "bakeoff learner=knn dataset="),
+        ("bakeoff help pre", ["predict"], None),
+        ("bakeoff rm latest dry_run=", ["dry_run=false", "dry_run=true"], None),
+        ("bakeoff rm tr", ["tracking.uri=", "tracking.experiment="], None),
+        ("bakeoff compare fail_if=w", ["fail_if=worse"], "bakeoff fail_if=w"),
+        ("bakeoff plan lea", [], "bakeoff lea"),
+        ("bakeoff work students=1 blank", ["blank="], "bakeoff students=1 blank"),
+        ("bakeoff work K", [], "bakeoff K"),
+    ],
+)
+def test_a_line_is_completed(
+    line: str, completed: list[str], remaining: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert complete_line(line) == remaining
+    assert sorted(capsys.readouterr().out.split()) == sorted(completed)
