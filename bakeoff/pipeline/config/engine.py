@@ -11,7 +11,6 @@ import os
 import pickle
 import re
 import secrets
-from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -20,6 +19,7 @@ from typing import Any, final
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
+from hydra._internal.utils import create_config_search_path, get_args_parser
 from hydra.core.config_store import ConfigStore
 from hydra.core.default_element import ResultDefault
 from hydra.core.override_parser import overrides_parser
@@ -61,6 +61,8 @@ VERSION_BASE = "1.3"
 SEARCH_PATH_KEY = "hydra.searchpath"
 FILE_SCHEME = "file://"
 STRUCTURED_SCHEME = "structured://"
+make_flag_parser = get_args_parser
+"""Returns Hydra's parser of the flags of a command line."""
 
 
 @dataclass
@@ -162,7 +164,6 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     """
     from hydra import version
     from hydra._internal.hydra import Hydra
-    from hydra._internal.utils import create_config_search_path
     from hydra.core.config_search_path import SearchPathQuery
     from hydra.core.global_hydra import GlobalHydra
     from hydra.initialize import get_gh_backup, restore_gh_from_backup
@@ -233,13 +234,6 @@ def register_schema() -> None:
     store.store(group="schema", name="study", node=OptunaSweeperSchema)
     store.store(group="hydra/sweeper", name="bakeoff", node=PlanningSweeperSchema)
     OmegaConf.register_new_resolver("bakeoff.token", lambda: secrets.token_hex(2), use_cache=True, replace=True)
-
-
-def make_flag_parser() -> ArgumentParser:
-    """Return Hydra's parser of the flags of a command line."""
-    from hydra._internal.utils import get_args_parser
-
-    return get_args_parser()
 
 
 def make_context(engine: Any) -> HydraContext:

@@ -380,7 +380,7 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
     return request(**values)
 
 
-def split_words(request: type, words: Iterable[str], others: Container[str] = ()) -> tuple[list[str], list[str]]:
+def divide_words(request: type, words: Iterable[str], others: Container[str] = ()) -> tuple[list[str], list[str]]:
     """Return the words with a key of a request, and all others.
 
     Parameters

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.config.targets import name_key, walk
-from bakeoff.pipeline.config.words import read_list
+from bakeoff.pipeline.config.words import find_part, read_list
 from bakeoff.pipeline.errors import UserError
 
 TRUST_KEY = "trust"
@@ -125,7 +125,7 @@ def is_trust_word(word: str) -> bool:
     >>> is_trust_word("trust=[mine]"), is_trust_word("++trust.0=mine"), is_trust_word("trusted=1")
     (True, True, False)
     """
-    return re.split(r"[=.@/]", word.lstrip("+~"))[0] == TRUST_KEY
+    return find_part(word) == TRUST_KEY
 
 
 def leave_out_current_folder() -> None:

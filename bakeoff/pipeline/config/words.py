@@ -194,7 +194,7 @@ def read_invocation(own: Any) -> Invocation:
     """
     choices = {str(group): str(option) for group, option in own.runtime.choices.items()}
     # The time limit does not affect the result, so it is no part of the recorded command.
-    overrides = tuple(word for word in list_words(own.overrides.task) if _find_part(word) != "timeout")
+    overrides = tuple(word for word in list_words(own.overrides.task) if find_part(word) != "timeout")
     keys = tuple(word.lstrip("+~").partition("=")[0] for word in overrides)
     for key in keys:
         if key.split(".")[0] in SWEEP_KEYS:
@@ -249,7 +249,7 @@ def reject_unread_space(words: Iterable[str], settled: Iterable[Mapping[str, Any
     ------
     UserError
     """
-    given = [word for word in words if _find_part(word) == "space"]
+    given = [word for word in words if find_part(word) == "space"]
     if given and not any("space" in spec["tuning"] or spec.get("figures") for spec in settled):
         raise UserError(
             f"{given[0]} has no effect, because nothing is tuned; add tuning=grid, or search=grid to a sweep."
@@ -272,12 +272,12 @@ def split_sweep_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     -------
     sweep_words, job_words : list of str
     """
-    job_words = [word for word in words if _find_part(word) not in ("hydra", *SWEEP_KEYS)]
-    shared = {word for word in job_words if _find_part(word) == "experiment" and "," not in word}
+    job_words = [word for word in words if find_part(word) not in ("hydra", *SWEEP_KEYS)]
+    shared = {word for word in job_words if find_part(word) == "experiment" and "," not in word}
     sweep_words = [word for word in words if word not in job_words or word in shared]
     return sweep_words, job_words
 
 
-def _find_part(word: str) -> str:
+def find_part(word: str) -> str:
     """Return the first name in the key of a word."""
     return re.split(r"[=@./]", word.lstrip("+~"))[0]

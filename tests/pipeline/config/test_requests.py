@@ -15,12 +15,12 @@ from bakeoff.pipeline.config.requests import (
     Request,
     TrustRequest,
     Word,
+    divide_words,
     format_arguments,
     format_usage,
     list_arguments,
     read_request,
     require_value,
-    split_words,
 )
 from bakeoff.pipeline.errors import UserError
 
@@ -169,4 +169,4 @@ def test_completions_are_the_values_that_can_be_listed() -> None:
 
 def test_words_of_a_request_are_split_from_others() -> None:
     words = ["nut", "as=round", "+share=1", "x=as=1", "trust=a"]
-    assert split_words(BakingRequest, words, ("trust",)) == (["as=round", "+share=1"], ["nut", "x=as=1", "trust=a"])
+    assert divide_words(BakingRequest, words, ("trust",)) == (["as=round", "+share=1"], ["nut", "x=as=1", "trust=a"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.config.flags import MULTIRUN_FLAGS
-from bakeoff.pipeline.config.requests import list_arguments, read_request
+from bakeoff.pipeline.config.requests import divide_words, read_request
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.request import find_status, run_sweep
 from bakeoff.pipeline.tables.output_file import COMPARISON, DIAGRAM, TERMINAL, OutputKind, require_output, write_whole
@@ -86,9 +86,7 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
     if not any(word in MULTIRUN_FLAGS for word in words):
         return list(words), None
     _require_sweep_alone(words)
-    own_keys = {argument.word for argument in list_arguments(CompareRequest)} - {*SELECTION_KEYS}
-    own = [word for word in words if "=" in word and word.partition("=")[0] in own_keys]
-    others = [word for word in words if word not in own]
+    own, others = divide_words(CompareRequest, words, SELECTION_KEYS)
     return own, [*others, *(word for word in own if word.startswith(STORE_PREFIX))]
 
 

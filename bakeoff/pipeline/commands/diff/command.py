@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.commands.compare.command import require_report_output, write_report
 from bakeoff.pipeline.commands.diff.request import AblateRequest, DiffRequest, ReportRequest
 from bakeoff.pipeline.config.flags import find_source, read_flags
-from bakeoff.pipeline.config.requests import list_arguments, read_request
+from bakeoff.pipeline.config.requests import divide_words, read_request
 from bakeoff.pipeline.sweep.request import set_single_threads
 from bakeoff.pipeline.tables.output_file import CSV, DIFFERENCE, TERMINAL, write_table
 from bakeoff.pipeline.text.wording import print_note
@@ -73,9 +73,9 @@ def split_words(words: Sequence[str], request: type[ReportRequest]) -> tuple[lis
     # Hybrids share the processors as the jobs of a sweep do. NumPy reads the variables when it is loaded.
     set_single_threads()
     arguments = read_flags(words)
-    own_keys = {argument.word for argument in list_arguments(request) if argument.has_key}
-    own = [word for word in arguments.overrides if "=" not in word or word.partition("=")[0] in own_keys]
-    return own, [word for word in arguments.overrides if word not in own], find_source(arguments)
+    runs = [word for word in arguments.overrides if "=" not in word]
+    own, others = divide_words(request, [word for word in arguments.overrides if "=" in word])
+    return [*runs, *own], others, find_source(arguments)
 
 
 def _write_command(verb: str, words: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from bakeoff.pipeline.config.flags import shows_tracebacks
-from bakeoff.pipeline.config.requests import RefitRequest, Word, read_request, split_words
+from bakeoff.pipeline.config.requests import RefitRequest, Word, divide_words, read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.request import find_status, read_experiments, run_described_sweep, run_sweep
@@ -114,7 +114,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
         raise UserError(
             "rerun: specify which jobs to run again; usage: bakeoff rerun --failed [sweep=NAME] [KEY=VALUE ...]"
         )
-    own, others = split_words(RerunRequest, words)
+    own, others = divide_words(RerunRequest, words)
     failed, notes = find_failed_jobs(read_request("rerun", RerunRequest, [word.lstrip("+") for word in own]))
     if not failed:
         print("no failed job remains to be run again")
