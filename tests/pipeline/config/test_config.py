@@ -16,7 +16,7 @@ from bakeoff.learners import MajorityClassifier
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.compose_job import compose_job, own_hydra_state, resolve_config
 from bakeoff.pipeline.config.engine import open_engine
-from bakeoff.pipeline.config.options import CONF
+from bakeoff.pipeline.config.options import CONF, settle_figures, settle_metrics
 from bakeoff.pipeline.config.settle import NULL_PARTS, settle_choices, settle_config, to_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning
@@ -307,3 +307,18 @@ def test_values_and_keys_in_letters_of_any_language_are_read() -> None:
     assert dataset["target"] == "Straße"
     assert dataset["units"] == {"Wohnfläche": "m²", "Preis": "€"}
     assert dataset["keep"] == ["Größe", "Länge (cm)"]
+
+
+def test_names_of_own_metrics_and_figures_become_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for group in ("metric", "figure"):
+        folder = tmp_path / "conf" / group
+        folder.mkdir(parents=True)
+        (folder / "mine.yaml").write_text("# Mine.\n_target_: mine.Mine\nsize: 3\n")
+    monkeypatch.chdir(tmp_path)
+    node = {"_target_": "mine.Mine", "size": 3}
+    assert settle_metrics(["accuracy", "mine", "mine.cost"]) == [
+        "accuracy", {"name": "mine", **node}, {"_target_": "mine.cost"}
+    ]  # fmt: skip
+    assert settle_figures([{"mine": {"size": 4}}, "mine"]) == [node | {"size": 4}, node]
+    assert node | {"if_applicable": True} in settle_figures("all", trust=["mine"])
+    assert node | {"if_applicable": True} not in settle_figures("all")
