@@ -1,13 +1,11 @@
-"""The entry point: verbs, exit codes and signals.
+"""The entry point: verbs and their help, completion, exit codes, signals and streams.
 
-If the first word of the command line is not in `VERBS`, the words describe an experiment or a sweep and are passed to
-Hydra. Heavy packages are imported when a job runs, so that help, ``--cfg job`` and the error for a misspelled key
-appear immediately.
+A verb is a first word that stands in the table of commands; its module is imported when it is called. All other words
+describe an experiment or a sweep and are passed to Hydra. Heavy packages are imported when a job runs, so that help,
+``--cfg job`` and the error for a misspelled key appear immediately.
 
 The exit code is 0 if all jobs are done, 1 if a job failed, 2 if the command was refused before anything ran, 130 or 143
 if the command was ended by Ctrl-C or SIGTERM, and 129 if the terminal was closed.
-
-The verbs of the command line, and their help: each is found in the table of commands, and imported when called.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bakeoff.pipeline.cli.main import complete_line
+from bakeoff.pipeline.cli.main import complete_line, run_words
 from bakeoff.pipeline.commands import COMMANDS
 
 
@@ -29,3 +29,11 @@ def test_a_line_is_completed(
 ) -> None:
     assert complete_line(line) == remaining
     assert sorted(capsys.readouterr().out.split()) == sorted(completed)
+
+
+def test_a_shell_asks_with_a_flag(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COMP_LINE", "bakeoff help pre")
+    assert run_words(["-sc", "query=bash"]) == 0
+    assert capsys.readouterr().out == "predict\n"
+    assert run_words(["help=query=bash", "query=bash"]) == run_words(["predic"]) == 2
+    assert capsys.readouterr().out == ""
