@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bakeoff.pipeline.cli.main import complete_line, run_words
-from bakeoff.pipeline.commands import COMMANDS
+from bakeoff.pipeline.cli.main import VERBS, complete_line, run_words
 
 
 @pytest.mark.parametrize(
     ("line", "completed", "remaining"),
     [
-        ("bakeoff", ["help", *COMMANDS], "bakeoff"),
+        ("bakeoff", [*VERBS], "bakeoff"),
         ("bakeoff co", ["compare"], "bakeoff co"),
         ("bakeoff learner=k", [], "bakeoff learner=k"),
         ("bakeoff learner=knn dataset=", [], "bakeoff learner=knn dataset="),

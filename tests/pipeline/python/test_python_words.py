@@ -54,7 +54,11 @@ def test_names_of_columns_are_one_value_and_lists_of_them_are_several() -> None:
 
 @pytest.mark.parametrize(
     ("word", "said"),
-    [("-m", "'-m' is not a string KEY=VALUE"), ("predict", "is not a string KEY=VALUE"), (3, "3 is not a string")],
+    [
+        ("--config-dir=a", "'--config-dir=a' is not a string KEY=VALUE"),
+        ("predict", "is not a string KEY=VALUE"),
+        (3, "3 is not a string"),
+    ],
 )
 def test_words_that_mean_nothing_in_python_are_refused(word: Any, said: str) -> None:
     with pytest.raises(UserError, match=said):
