@@ -322,3 +322,23 @@ def test_names_of_own_metrics_and_figures_become_nodes(tmp_path: Path, monkeypat
     assert settle_figures([{"mine": {"size": 4}}, "mine"]) == [node | {"size": 4}, node]
     assert node | {"if_applicable": True} in settle_figures("all", trust=["mine"])
     assert node | {"if_applicable": True} not in settle_figures("all")
+
+
+def test_a_variable_is_not_stored_with_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINE", "a value")
+    compose(["dataset=iris", "learner.class_order=${oc.env:MINE}"])
+    with pytest.raises(UserError, match=r"^dataset\.query='\$\{oc.env:MINE\}' would store the value of an environment"):
+        compose(["dataset=iris", "+dataset.query=${oc.env:MINE}"])
+
+
+@pytest.mark.parametrize(
+    ("given", "simpler"),
+    [([], "greater"), (["space.n_neighbors=[1,3]", "space.simpler={n_neighbors: smaller}"], "smaller")],
+)
+def test_what_is_simpler_is_a_part_of_tuning_if_the_choice_depends_on_it(given: list[str], simpler: str) -> None:
+    words = ["dataset=iris", "learner=knn", "tuning=grid", *given]
+    with own_hydra_state():
+        plain, cautious = compose_job(words).spec, compose_job([*words, "tuning.select=one_standard_error"]).spec
+    assert not {"select", "simpler"} & set(plain["tuning"])
+    assert cautious["tuning"]["simpler"] == {"n_neighbors": simpler}
+    assert "simpler" not in cautious["tuning"]["space"]
