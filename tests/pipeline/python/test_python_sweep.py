@@ -14,6 +14,7 @@ from command import command_in
 from small_tables import make_frame
 
 import bakeoff
+from bakeoff.pipeline.python.sweep import SweepResult, find_store
 from bakeoff.version import PACKAGE_FOLDER
 
 WORDS = ("learner=knn,naive_bayes", "dataset=iris,wine", "evaluation=kfold", "evaluation.folds=3")
@@ -125,3 +126,13 @@ def test_workers_do_not_run_a_script_again_and_have_the_variables_of_the_moment(
 
     client = MlflowClient(tracking_uri=f"sqlite:///{folder}/second.db")
     assert len(client.search_runs([client.search_experiments(filter_string="name = 'bakeoff'")[0].experiment_id])) == 2
+
+
+def test_the_store_defaults_to_that_of_the_first_result() -> None:
+    made = SweepResult("s", pd.DataFrame(), (), "", {"uri": "sqlite:///a.db", "experiment": None}, ())
+    assert find_store([made], {"tracking__uri": None, "alpha": 0.1}) == {
+        "tracking__uri": "sqlite:///a.db",
+        "alpha": 0.1,
+    }
+    assert find_store(["latest", made], {"tracking__uri": "b.db"}) == {"tracking__uri": "b.db"}
+    assert find_store(["latest"], {}) == {}
