@@ -134,7 +134,7 @@ def test_a_shipped_model_is_registered_with_its_run_rows_scores_and_digest(there
     assert version.aliases == ("champion",)
     assert (version.run_id, model.source_run_id, model.name) == (ids["folds"], ids["folds"], "facts")
     assert model.experiment_id == run.info.experiment_id
-    assert "fitted on all 60 rows" in version.description
+    assert "fitted on all 60 rows" in there.client().get_model_version("facts", "1").description
     assert version.tags["dataset_digest"] == run.data.tags["dataset_digest"]
     assert version.tags["headline"] == "test_accuracy"
     assert float(version.tags["test_accuracy"]) == run.data.metrics["test_accuracy"]
@@ -268,7 +268,8 @@ def test_code_of_the_user_is_called_only_if_trusted_with_the_command_and_travels
     answer = ship(bakeoff, run_id, "own@champion", trust)
     assert f"bakeoff predict own@champion FILE '{trust}'" in answer.out
     (version,) = versions(bakeoff, "own")
-    location = Path(version.source.removeprefix("file://"))
+    address = bakeoff.client().get_logged_model(version.model_id).artifact_location
+    location = Path(address.removeprefix("file://"))
     assert (location / "code" / "shipped_nearest" / "__init__.py").read_text() == OWN_LEARNER
     # Where the package is not, this is said, and not that a class does not exist.
     package.rename(bakeoff.folder / "renamed")

@@ -15,10 +15,10 @@ from command import Answer, Bakeoff
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.done_jobs import Claims
 from bakeoff.pipeline.sweep.jobs import FAILED, KILLED, SKIPPED, JobOutcome, Work
-from bakeoff.pipeline.tracking import stored_runs
+from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.heartbeat import identify_process
+from bakeoff.pipeline.tracking.history import find_runs_of_sweep, find_sweep_runs, read_latest_sweep
 from bakeoff.pipeline.tracking.store import open_store
-from bakeoff.pipeline.tracking.stored_runs import find_runs_of_sweep, find_sweep_runs, read_latest_sweep
 
 IRIS = ("-m", "dataset=iris", "learner=majority", "tracking.models=false")
 TRUST = ("learner=majority", "dataset=iris", "trust=[failing]", "tracking.models=false")
@@ -75,7 +75,7 @@ def test_a_run_ends_killed_if_its_process_is_gone_or_its_machine_is_silent(bakeo
         client.update_run(run_id, "RUNNING")
         for tag, value in own.items():
             client.set_tag(run_id, tag, str(value))
-    ended = stored_runs.end_orphans(open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff"))
+    ended = history.end_orphans(open_store(f"{bakeoff.folder}/outputs/mlflow.db", "bakeoff"))
     assert sorted(ended) == sorted([gone, silent])
     assert {client.get_run(run_id).info.status for run_id in ended} == {"KILLED"}
     assert {client.get_run(run_id).info.status for run_id in alive} == {"RUNNING"}

@@ -1,10 +1,4 @@
-"""The file of a fitted estimator, in the skops format, and the user-defined code that it needs.
-
-The format names the classes of an estimator but does not contain their code. The sources of packages that are not
-installed are therefore stored beside it, with those of the modules that they import, like MLflow's ``code_paths``.
-MLflow's loaders run this stored code; bakeoff runs the local code, and only compares the two.
-
-The types that the file of a model may contain.
+"""The file of a fitted estimator, in the skops format: the types that it may contain, and the code that it needs.
 
 skops rejects every type that it does not know. The types listed here were reviewed: they contain arrays and numbers,
 and building one runs no other code. Learner and step classes of bakeoff are allowed, but only the listed functions,
@@ -13,6 +7,10 @@ because a file could make a step call them. Types of other packages are allowed 
 The fitted contents of bakeoff's parts and of the reviewed scikit-learn estimators are known, so no trial fit is needed
 to determine whether they can be stored. A string parameter of a scikit-learn estimator, such as the metric of
 neighbours, may select another type of part; only the default was reviewed.
+
+The format names the classes of an estimator but does not contain their code. The sources of packages that are not
+installed are therefore stored beside it, with those of the modules that they import, like MLflow's ``code_paths``.
+MLflow's loaders run this stored code; bakeoff runs the local code, and only compares the two.
 """
 
 import importlib

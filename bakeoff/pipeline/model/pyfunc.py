@@ -1,9 +1,7 @@
-"""Models for predicting: a fitted estimator with the record of its training, and its predictions as a table.
+"""Models for predicting: further rows are read and converted as in training, and predictions are a table.
 
-MLflow's generic Python function loads such a model from its folder, without a store. Stored models name this module as
-their loader.
-
-Further rows, read like the training file and converted to the form that a model requires.
+A `Model` is a fitted estimator with the record of its training. MLflow's generic Python function loads it from its
+folder, without a store: stored models name this module as their loader.
 """
 
 from collections import Counter

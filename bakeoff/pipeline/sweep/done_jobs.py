@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.sweep.jobs import BUSY, FINISHED, KILLED, SKIPPED, Job, JobOutcome
-from bakeoff.pipeline.tracking import Tracker, sqlite_file, stored_runs
+from bakeoff.pipeline.tracking import Tracker, history, sqlite_file
 from bakeoff.pipeline.tracking.store import Store
 
 BUSY_REASON = "another process is running it"
@@ -39,8 +39,8 @@ def find_done_jobs(store: Store, hashes: Collection[str]) -> dict[str, str]:
 
     Runs whose process died are ended first; otherwise they would count as running, and their jobs would wait for them.
     """
-    stored_runs.end_orphans(store)
-    return stored_runs.find_finished_runs(store, hashes)
+    history.end_orphans(store)
+    return history.find_finished_runs(store, hashes)
 
 
 def find_ended_job(job: Job, tracker: Tracker, claim_count: int) -> JobOutcome | None:
@@ -58,10 +58,10 @@ def find_ended_job(job: Job, tracker: Tracker, claim_count: int) -> JobOutcome |
     assert store is not None
     # An unchanged count proves without a query that no other process has run the job since it was planned.
     if claim_count % 2 or claim_count != job.claim_count:
-        run_id = stored_runs.find_finished_runs(store, [job.hash]).get(job.hash)
+        run_id = history.find_finished_runs(store, [job.hash]).get(job.hash)
         if run_id is not None:
             return job.to_outcome(SKIPPED, f"run {run_id}", run_id)
-        if stored_runs.is_running(store, job.hash):
+        if history.is_running(store, job.hash):
             return job.to_outcome(BUSY, BUSY_REASON)
     run_id = tracker.store_kept_result(job.hash)
     return None if run_id is None else job.to_outcome(SKIPPED, STORED_NOW, run_id)
@@ -83,8 +83,8 @@ def find_lost_job(job: Job, store: Store | None, reason: str, *, resume: bool) -
     if store is None:
         return job.to_outcome(KILLED, reason)
     try:
-        stored_runs.end_killed_runs(store, reason)
-        run_id = stored_runs.find_finished_runs(store, [job.hash]).get(job.hash) if resume else None
+        history.end_killed_runs(store, reason)
+        run_id = history.find_finished_runs(store, [job.hash]).get(job.hash) if resume else None
     except StoreError as error:
         return replace(job.to_outcome(KILLED, f"{reason}; {error}"), has_lost_store=True)
     return job.to_outcome(KILLED, reason) if run_id is None else job.to_outcome(FINISHED, run_id=run_id)

@@ -41,8 +41,8 @@ from bakeoff.pipeline.sweep.planning import (
     take_job,
 )
 from bakeoff.pipeline.sweep.workers import Workers, prepare_server
+from bakeoff.pipeline.tracking.history import list_remarks
 from bakeoff.pipeline.tracking.run import get_tracker
-from bakeoff.pipeline.tracking.stored_runs import list_remarks
 
 POLL_SECONDS = 0.5
 """The time between two checks of a job that another process runs."""

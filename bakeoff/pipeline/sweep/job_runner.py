@@ -37,9 +37,9 @@ from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.card import measure_fold, summarize_folds
 from bakeoff.pipeline.tracking.description import describe_run, name_configuration, name_run
+from bakeoff.pipeline.tracking.history import measure_size
 from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import measure_size
 
 ContinueRule = Callable[[Sequence[FoldResult]], bool]
 """Returns whether to evaluate the next fold, given the folds so far."""

@@ -15,8 +15,9 @@ from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import DONE, INVALID, NOT_RUN, TO_DO, Job, TimeKey
 from bakeoff.pipeline.sweep.run_screen import Announce, announce_long
 from bakeoff.pipeline.text.wording import count_nouns
-from bakeoff.pipeline.tracking import provenance, stored_runs
-from bakeoff.pipeline.tracking.store import Store, load_runs, tidy_name
+from bakeoff.pipeline.tracking import history, provenance
+from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import load_runs, tidy_name
 
 STATE_WORDS = {TO_DO: "to run", NOT_RUN: "beyond the budget", DONE: "already done", INVALID: "invalid"}
 RENAMED = (
@@ -92,7 +93,7 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, res
     found = [_count_claims(job, claims) for job in found]
     if resume and store is not None:
         done = find_done_jobs(store, hashes)
-        others = [] if done else stored_runs.list_experiments_of_jobs(store, hashes)
+        others = [] if done else history.list_experiments_of_jobs(store, hashes)
     checked = tuple(_check(job, done, runner) for job in announce_long(found, "checking", announce))
     return Plan(checked, remarks=tuple(map(RENAMED.format, others)))
 
@@ -107,7 +108,7 @@ def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
     store = find_store(plan.jobs, runner)
     if store is None:
         return plan
-    durations = stored_runs.read_durations(store)
+    durations = history.read_durations(store)
     jobs = tuple(replace(job, seconds=durations.get(job.time_key)) if job.state == TO_DO else job for job in plan.jobs)
     return Plan(jobs, _name_authors(plan, store))
 
@@ -174,8 +175,8 @@ def _name_authors(plan: Plan, store: Store) -> str:
     """Return the attribute of a plan."""
     done = plan.with_state(DONE)
     runs = load_runs(store, {job.run_id or "" for job in done}, [USER_TAG], [])
-    users = {run.info.run_id: run.data.tags.get(USER_TAG, UNKNOWN_USER) for run in runs}
-    counts = Counter(users.get(job.run_id, UNKNOWN_USER) for job in done)
+    users = {run.run_id: run.tags.get(USER_TAG, UNKNOWN_USER) for run in runs}
+    counts = Counter(users.get(job.run_id or "", UNKNOWN_USER) for job in done)
     own = provenance.find_user()
     if counts.keys() <= {own}:
         return ""
@@ -236,14 +237,14 @@ def record_sweep(name: str, plan: Plan, store: Store) -> None:
     store : Store
     """
     recorded = {job.hash or job.number: _to_record(job) for job in plan.jobs}
-    stored_runs.write_sweep_record(store, stored_runs.SweepRecord(name, tuple(recorded.values())))
+    history.write_sweep_record(store, history.SweepRecord(name, tuple(recorded.values())))
 
 
-def _to_record(job: Job) -> stored_runs.RecordedJob:
+def _to_record(job: Job) -> history.RecordedJob:
     words = dict(word.lstrip("+").split("=", 1) for word in job.invocation.overrides if "=" in word)
     choices = job.invocation.choices or words
     # Runs store the name of the dataset, which may differ from the name of its option.
-    return stored_runs.RecordedJob(
+    return history.RecordedJob(
         hash=job.hash,
         name=job.name,
         learner=choices.get("learner", ""),

@@ -21,7 +21,7 @@ from bakeoff.pipeline.sweep.differences import SCORES, compare_values, write_num
 from bakeoff.pipeline.sweep.job_runner import Meter
 from bakeoff.pipeline.sweep.jobs import ShowWork
 from bakeoff.pipeline.text.wording import name_first
-from bakeoff.pipeline.tracking import names, run_content
+from bakeoff.pipeline.tracking import names, stored_config
 from bakeoff.pipeline.tracking.card import summarize_folds
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun, read_stored_runs
@@ -76,7 +76,7 @@ def load_run(request: RefitRequest) -> tuple[Store, LoadedRun]:
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     run_id = names.find_run_id(store, request.run, request.dataset)
     stored = read_finished_run(store, run_id)
-    spec = run_content.restore_config(store, run_id, request.trust, request.dataset__path)
+    spec = stored_config.restore_config(store, run_id, request.trust, request.dataset__path)
     require_names({key: value for key, value in spec.items() if key != FIGURES_KEY}, "", request.trust)
     experiment = repeat_tuning(build_experiment(spec, PartCache()), stored)
     _require_same_rows(stored, experiment)

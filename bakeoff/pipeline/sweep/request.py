@@ -234,8 +234,8 @@ def _open_job(composed: ComposedRun, is_command: bool) -> tuple[PreparedJob, Tra
     from bakeoff.pipeline.experiment.builder import PartCache
     from bakeoff.pipeline.identity.config_hash import require_current_code
     from bakeoff.pipeline.sweep.job_runner import prepare_job
+    from bakeoff.pipeline.tracking.history import end_orphans
     from bakeoff.pipeline.tracking.run import get_tracker
-    from bakeoff.pipeline.tracking.stored_runs import end_orphans
 
     spec = composed.spec
     if not is_command:  # the modules of a command always match its files

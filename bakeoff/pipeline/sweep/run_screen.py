@@ -22,7 +22,7 @@ from bakeoff.pipeline.sweep.jobs import Work
 from bakeoff.pipeline.tables.table import print_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, escape, format_seconds, make_console
-from bakeoff.pipeline.tracking import RunDescription, sqlite_file, stored_runs
+from bakeoff.pipeline.tracking import RunDescription, history, sqlite_file
 from bakeoff.pipeline.tracking.card import describe_choices, summarize_folds, tabulate_means
 from bakeoff.pipeline.tracking.store import Store
 
@@ -124,7 +124,7 @@ class RunScreen:
         self._out.print(f"[bold]{escape(prepared.description.name)}[/]\n{escape(dataset.describe())}")
         for line in dataset.describe_columns():
             self._out.print(f"  {escape(line)}")
-        for remark in stored_runs.list_remarks(dataset, store):
+        for remark in history.list_remarks(dataset, store):
             self._err.print(f"[yellow]dataset:[/] {escape(remark)}")
         if experiment.preprocessing_summary:
             self._out.print(f"preprocessing auto: {escape(experiment.preprocessing_summary)}")
@@ -172,7 +172,7 @@ class RunScreen:
         if store is None or store.folder is None:
             return
         tags = description.tags
-        looks = stored_runs.count_looks(store, tags["dataset_digest"], tags["splits_digest"], tags["config_hash"])
+        looks = history.count_looks(store, tags["dataset_digest"], tags["splits_digest"], tags["config_hash"])
         if looks > 1:
             self._out.print(f"looks: {looks} configurations have been scored on these test rows, including this one")
 

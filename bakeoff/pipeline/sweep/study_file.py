@@ -18,7 +18,7 @@ from bakeoff.pipeline.config.words import Invocation, split_sweep_words
 from bakeoff.pipeline.errors import UserError, name_error
 from bakeoff.pipeline.sweep.command import require_few_jobs
 from bakeoff.pipeline.sweep.jobs import INVALID, SWEEPS_FOLDER, Job
-from bakeoff.pipeline.tracking.run_content import move_data
+from bakeoff.pipeline.tracking.stored_config import move_data
 
 PLACES = {"url": "${oc.env:BAKEOFF_DATABASE}", "data_home": None}
 """Keys of datasets that name a place -> their values in a study."""

@@ -1,9 +1,14 @@
 """Tracking of runs: the only package that imports MLflow.
 
 A tracker starts runs, and a run records folds and a model. This module has their description and their null objects.
-`run` creates and writes runs, `run_content` their metrics and files, and `models` their models, which `loading` reads;
-`names` finds runs and models; `store` creates the store, and `history` queries it for earlier runs. MLflow is imported
-when the first run starts, so invalid commands are rejected immediately.
+
+- `store` opens the store: `sqlite_file` a file, `limited_calls` any; only `mlflow_tables` knows MLflow's internals.
+- `run` writes runs by `store_writer`, `results` keeps what could not be stored, and `models` writes and loads models.
+- `stored_runs` reads runs, `history` tells what earlier ones mean for jobs and sweeps, `stored_config` rebuilds their
+  configuration, `artifacts` reads and deletes their files, and `names` finds runs and models by words.
+- `description`, `provenance` and `heartbeat` make the params and tags of a run, and `card` its tables and sentences.
+
+MLflow is imported when it is first needed, so invalid commands are rejected immediately.
 """
 
 from __future__ import annotations

@@ -164,9 +164,8 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
     models = _name_models(folds, model)
     candidates = {name: each.candidates for name, each in models.items() if each.candidates is not None}
     paths = {name: pd.DataFrame(_list_steps(each.path)) for name, each in models.items() if each.path is not None}
-    predictions = tabulate_predictions(folds)
     tables = {
-        "predictions": predictions,
+        "predictions": tabulate_predictions(folds),
         "candidates": _stack_tables(candidates).drop(columns="step", errors="ignore"),
         "pruning_path": _stack_tables(paths),
         "audit": _tabulate_rows_seen(models, folds),
@@ -175,10 +174,7 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
         if len(table):
             write_csv(table, folder / f"{name}.csv")
     if experiment.dataset.is_classification:
-        classes = experiment.dataset.classes
-        codes = [encode_labels(fold.predictions) for fold in folds]
-        counts = sum(count_pairs(each.truth, each.predicted, len(classes), None) for each in codes)  # (c, c)
-        confusions = pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes)
+        confusions = _count_confusions(folds, experiment.dataset.classes)
         write_csv(confusions, folder / "confusion_matrix.csv", has_index=True)
     (folder / COLUMNS_FILE).write_text(format_columns(experiment.dataset), encoding="utf-8")
     messages = {message for each in models.values() for message in each.warnings}
@@ -216,6 +212,13 @@ def tabulate_predictions(folds: Sequence[FoldResult]) -> pd.DataFrame:
         ]
         columns |= zip((f"probability_{label}" for label in classes), np.concatenate(rows).T, strict=True)
     return pd.DataFrame(columns)
+
+
+def _count_confusions(folds: Sequence[FoldResult], classes: np.ndarray) -> pd.DataFrame:
+    """Return the number of test rows of each true class (row) with each predicted class (column)."""
+    codes = [encode_labels(fold.predictions) for fold in folds]
+    counts = sum(count_pairs(each.truth, each.predicted, len(classes), None) for each in codes)  # (c, c)
+    return pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes)
 
 
 def _tabulate_rows_seen(models: Mapping[str, FittedModel], folds: Sequence[FoldResult]) -> pd.DataFrame:

@@ -5,6 +5,8 @@ counts as dead if its last heartbeat is older than `MAX_SILENT_SECONDS`. If the 
 live run is marked as ended in the store, but still stores its results when it finishes.
 """
 
+from __future__ import annotations
+
 import os
 import socket
 import threading
@@ -14,7 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 HEARTBEAT_SECONDS = 60.0
 """The interval at which a run updates its tag ``heartbeat`` in the store."""
@@ -95,20 +100,16 @@ class ProcessSign:
         return time.time() - self.beat > MAX_SILENT_SECONDS
 
 
-def has_lost_process(run: Any) -> bool:
-    """Whether the process of an MLflow run has ended without ending the run."""
-    tags = run.data.tags
-    try:
-        sign = ProcessSign(
-            host=tags.get("host"),
-            pid=int(tags.get("pid", 0)),
-            beat=float(tags.get("heartbeat", 0)),
-            identity=tags.get(PROCESS_TAG, ""),
-        )
-    except ValueError:  # the tags were written by another program, which owns the run
-        return False
+def has_lost_process(run: StoredRun) -> bool:
+    """Whether the process of a run that bakeoff wrote has ended without ending the run."""
+    sign = ProcessSign(
+        host=run.tags.get("host"),
+        pid=int(run.tags.get("pid", 0)),
+        beat=float(run.tags.get("heartbeat", 0)),
+        identity=run.tags.get(PROCESS_TAG, ""),
+    )
     if sign.is_own:  # a program or notebook whose earlier run could not be ended when its store was lost
-        return all(thread.name != f"{THREAD_PREFIX}{run.info.run_id}" for thread in threading.enumerate())
+        return all(thread.name != f"{THREAD_PREFIX}{run.run_id}" for thread in threading.enumerate())
     return sign.is_gone
 
 

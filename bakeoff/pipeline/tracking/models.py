@@ -1,11 +1,11 @@
-"""Models in MLflow: each run has one, identified by the id of the run.
+"""Models in MLflow: written for a run or as a registered version, and loaded by the word that names one.
 
-Load the model that a word names.
+The files are those of MLflow's own function for scikit-learn, so that its tools read them too. A model becomes visible
+when its files are complete, and bakeoff loads reviewed and trusted types alone.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import platform
 from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +42,7 @@ from bakeoff.pipeline.model.training_record import (
     parse_record,
 )
 from bakeoff.pipeline.tracking import provenance
+from bakeoff.pipeline.tracking.artifacts import artifact_folder, delete_model, fetch_folder
 from bakeoff.pipeline.tracking.mlflow_tables import DEFAULT_EXPERIMENT, find_mlflow_version, list_store_errors
 from bakeoff.pipeline.tracking.names import (
     ModelName,
@@ -52,14 +53,11 @@ from bakeoff.pipeline.tracking.names import (
     register_version,
 )
 from bakeoff.pipeline.tracking.provenance import pin_versions
-from bakeoff.pipeline.tracking.run_content import artifact_folder, fetch_folder
-from bakeoff.pipeline.tracking.store import Store, delete_model, open_store
+from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import read_stored_runs
 
 MODEL_NAME = "model"
 """The name of the model of each run, by which MLflow finds it as ``runs:/ID/model``."""
-PRELOADED_MODULES = ("skops.io",)
-"""Modules that a run imports late."""
 TOOLS = ("pip", "setuptools", "wheel")
 PACKAGES = ("mlflow", "bakeoff", "numpy", "pandas", "scikit-learn", "skops")
 """The packages that a model needs, in the order in which MLflow lists them."""
@@ -297,9 +295,8 @@ def _discard_model(store: Store, model_id: str) -> None:
 
 
 def preload_modules() -> None:
-    """Import the modules that the first run would import."""
-    for module in PRELOADED_MODULES:
-        importlib.import_module(module)
+    """Import the module that the first run would import."""
+    import skops.io  # noqa: F401
 
 
 DECISIVE_PACKAGES = ("bakeoff", "scikit-learn")
@@ -375,50 +372,30 @@ def open_model(store: Store, found: FoundModel, trust: Sequence[str] = ()) -> Mo
             folder = fetch_folder(store, location, temporary)
         except list_store_errors(OSError) as error:
             raise UserError(f"{title} cannot be read: {first_line(error)}") from None
-        if not (folder / MODEL_FILE_NAME).is_file():
+        missing = [name for name in (MODEL_FILE_NAME, TRAINING_FILE) if not (folder / name).is_file()]
+        if missing:
             raise UserError(
-                f"{title} cannot be read: there is no {MODEL_FILE_NAME} in {folder}. Its files were deleted, "
+                f"{title} cannot be read: there is no {missing[0]} in {folder}. Its files were deleted, "
                 "or another program stored it; mlflow.pyfunc.load_model reads those, with any code they contain."
             )
-        record = _read_record(folder, title)
-        estimator, notes = _read_estimator(folder, trust, record, title)
-    return Model(estimator, record, found.name, (*_compare_versions(record.versions), *notes))
-
-
-def _read_record(folder: Path, title: str) -> TrainingRecord:
-    file = folder / TRAINING_FILE
-    if not file.is_file():
-        raise UserError(
-            f"{title} has no {TRAINING_FILE}: the file was deleted, or another program stored the model; run again."
-        )
-    try:
-        return parse_record(file.read_text(encoding="utf-8"))
-    except (UnreadableRecord, UnicodeDecodeError) as error:
-        raise UserError(f"{title} cannot be used: {error}.") from None
-
-
-def _read_estimator(
-    folder: Path, trust: Sequence[str], record: TrainingRecord, title: str
-) -> tuple[Any, Sequence[str]]:
-    try:
-        return read_reviewed_estimator(folder, trust)
-    except UntrustedType as error:
-        raise UserError(f"{title} {error}") from None
-    except (MissingCode, UnreadableEstimator) as error:
-        versions = " ".join(_compare_versions(record.versions))
-        raise UserError(f"{title} cannot be used: {error}. {versions}".strip()) from None
+        changes: list[str] = []
+        try:
+            record = parse_record((folder / TRAINING_FILE).read_text(encoding="utf-8"))
+            changes = _compare_versions(record.versions)
+            estimator, notes = read_reviewed_estimator(folder, trust)
+        except UntrustedType as error:
+            raise UserError(f"{title} {error}") from None
+        except (MissingCode, UnreadableEstimator, UnreadableRecord, UnicodeDecodeError) as error:
+            raise UserError(" ".join([f"{title} cannot be used: {error}.", *changes])) from None
+    return Model(estimator, record, found.name, (*changes, *notes))
 
 
 def _compare_versions(then: Mapping[str, str]) -> list[str]:
     """Return a sentence for each package whose version differs from the one with which a model was fitted."""
+    now = provenance.read_versions()
     return [
-        f"The model was fitted with {name} {then[name]}, and this is {now}; predictions may differ."
-        for name, now in _read_decisive_versions().items()
+        f"The model was fitted with {name} {then[name]}, and this is {now[name]}; predictions may differ."
+        for name in DECISIVE_PACKAGES
         # The third number only denotes bug fixes.
-        if name in then and then[name].split(".")[:2] != now.split(".")[:2]
+        if name in then and then[name].split(".")[:2] != now[name].split(".")[:2]
     ]
-
-
-def _read_decisive_versions() -> dict[str, str]:
-    versions = provenance.read_versions()
-    return {name: versions[name] for name in DECISIVE_PACKAGES}

@@ -17,8 +17,16 @@ from bakeoff.pipeline.stages.scoring.scorers import is_greater_better as is_scor
 from bakeoff.pipeline.stages.scoring.scorers import name_entry
 from bakeoff.pipeline.text.wording import RUN_ID_LETTERS
 from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors
-from bakeoff.pipeline.tracking.store import Store, find_fault, iterate_pages, search_runs, write_condition
-from bakeoff.pipeline.tracking.stored_runs import IS_FINISHED
+from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import (
+    IS_FINISHED,
+    StoredRun,
+    find_fault,
+    iterate_pages,
+    read_stored_runs,
+    search_runs,
+    write_condition,
+)
 
 HEADLINE_KEYS = ("dataset", "dataset_digest", "evaluation.metrics")
 """The tags and params by which the best run is chosen."""
@@ -57,12 +65,7 @@ class RegisteredVersion:
         The run from which the model comes; empty if it is unknown.
     model_id : str
         The id of the logged model; empty if the files are elsewhere.
-    source : str
-        The URI of the files.
     tags : mapping of str to str
-    description : str
-    created : int
-        The time of creation in milliseconds since 1970.
     """
 
     name: str
@@ -70,10 +73,7 @@ class RegisteredVersion:
     aliases: tuple[str, ...] = ()
     run_id: str = ""
     model_id: str = ""
-    source: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
-    description: str = ""
-    created: int = 0
 
     @property
     def words(self) -> list[str]:
@@ -224,10 +224,7 @@ def _read_version(found: Any, aliases: Mapping[str, Any]) -> RegisteredVersion:
         aliases=tuple(sorted(alias for alias, number in aliases.items() if int(number) == int(found.version))),
         run_id=found.run_id or "",
         model_id=found.model_id or (match[0] if match else ""),
-        source=found.source or "",
         tags=dict(found.tags or {}),
-        description=found.description or "",
-        created=int(found.creation_timestamp or 0),
     )
 
 
@@ -253,15 +250,16 @@ def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable:
         There is no such run or model, it was deleted, or the word is ambiguous.
     """
     if word in (LATEST, BEST):
-        query = _select_finished(dataset)
+        # Runs of other programs in the same experiment lack the tag.
+        query = f"{IS_FINISHED} and tags.dataset_digest != ''"
+        if dataset:
+            query += f" and {write_condition('params.dataset', dataset)}"
         is_latest = word == LATEST
-        metrics = [] if is_latest else _list_headlines_of_runs(store, query)
-        runs = list(search_runs(store, query, 1 if is_latest else None, HEADLINE_KEYS, metrics))
+        runs = list(search_runs(store, query, 1 if is_latest else None, HEADLINE_KEYS, [] if is_latest else None))
         if not runs:
             restriction = f" with dataset={dataset}" if dataset else ""
             raise UserError(f"there is no finished run{restriction} in {store.uri} yet.")
-        found = runs[0] if is_latest else _find_best(runs)
-        return str(found.info.run_id)
+        return (runs[0] if is_latest else _find_best(runs)).run_id
     if names_run(word):
         return _find_by_id(store, word, must_be_readable)
     version = find_version(store, word)
@@ -283,19 +281,9 @@ def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> st
         The stored values of the run. The store does not preserve the order of metrics, which is derived from the
         configuration, else from the defaults of the task.
     """
-    return next((name for name in _list_headlines(params) if name in metrics), None)
-
-
-def _list_headlines(params: Mapping[str, str]) -> list[str]:
-    """Return the possible names of a run's headline score, the preferred first."""
     names = [name_entry(entry) for entry in read_metric_entries(params)]
-    return [f"test_{name}" for name in (*names, *(tasks[0] for tasks in DEFAULTS.values()))]
-
-
-def _list_headlines_of_runs(store: Store, query: str) -> set[str]:
-    """Return the possible names of the headline scores of the runs that a query selects."""
-    chosen = search_runs(store, f"{query} and params.`evaluation.metrics` != 'null'", None, HEADLINE_KEYS, [])
-    return {name for params in ({}, *(run.data.params for run in chosen)) for name in _list_headlines(params)}
+    names += [metrics_of_task[0] for metrics_of_task in DEFAULTS.values()]
+    return next((f"test_{name}" for name in names if f"test_{name}" in metrics), None)
 
 
 def read_metric_entries(params: Mapping[str, str]) -> list[Any]:
@@ -337,26 +325,30 @@ def is_greater_better(metric: str, params: Mapping[str, str] | None = None) -> b
 def _find_by_id(store: Store, word: str, must_be_readable: bool) -> str:
     """Return the id of a run of any experiment in this store."""
     try:
-        found = store.client.get_run(word)
+        (found,) = read_stored_runs(store, [word])
     except list_store_errors():
         # Complete ids are most common, so beginnings are searched for only if there is no such run.
-        ids = []
-        if re.fullmatch(rf"[0-9a-f]{{{RUN_ID_LETTERS},}}", word):
-            query = f"attributes.run_id LIKE '{word}%'"
-            begins = store.client.search_runs([store.experiment_id], query, max_results=10)
-            ids = [str(run.info.run_id) for run in begins]
-        if len(ids) == 1:
-            return ids[0]
-        if ids:
-            shown = ", ".join(ids[:3])
-            raise UserError(f"{word!r} matches the ids of {len(ids)} runs ({shown}); give more characters.") from None
-        raise _explain_unknown(store, word) from None
-    if found.info.lifecycle_stage == "deleted":
+        return _find_by_beginning(store, word)
+    if found.is_deleted:
         raise UserError(f"run {word} was deleted; restore it in MLflow, or name another run.")
     fault = find_fault(found) if must_be_readable else ""
     if fault:
-        raise UserError(f"run {found.info.run_id} cannot be read: {fault} was not written by bakeoff.")
-    return str(found.info.run_id)
+        raise UserError(f"run {found.run_id} cannot be read: {fault} was not written by bakeoff.")
+    return found.run_id
+
+
+def _find_by_beginning(store: Store, word: str) -> str:
+    """Return the id of the run of this experiment whose id begins with a word."""
+    ids = []
+    if re.fullmatch(rf"[0-9a-f]{{{RUN_ID_LETTERS},}}", word):
+        query = f"attributes.run_id LIKE '{word}%'"
+        begins = store.client.search_runs([store.experiment_id], query, max_results=10)
+        ids = [str(run.info.run_id) for run in begins]
+    if not ids:
+        raise _explain_unknown(store, word)
+    if len(ids) > 1:
+        raise UserError(f"{word!r} matches the ids of {len(ids)} runs ({', '.join(ids[:3])}); give more characters.")
+    return ids[0]
 
 
 def _explain_unknown(store: Store, word: str) -> UserError:
@@ -369,34 +361,28 @@ def _explain_unknown(store: Store, word: str) -> UserError:
     )
 
 
-def _find_best(runs: Sequence[Any]) -> Any:
+def _find_best(runs: Sequence[StoredRun]) -> StoredRun:
     """Return the run with the best headline score; of several equal ones the newest."""
     _require_one_dataset(runs)
-    headlines = {find_headline(run.data.params, run.data.metrics) for run in runs}
+    headlines = {find_headline(run.params, run.metrics) for run in runs}
     names = sorted(name for name in headlines if name is not None)
     if len(names) > 1:
         raise UserError(f"{BEST}: the runs have different headline scores ({', '.join(names)}); give the id of a run.")
     name = names[0] if names else ""
     # The maximum of values with NaN depends on their order, so undefined scores are left out.
-    scored = [run for run in runs if not math.isnan(run.data.metrics.get(name, math.nan))]
+    scored = [run for run in runs if not math.isnan(run.metrics.get(name, math.nan))]
     if not scored:
         raise UserError(f"{BEST}: none of the {len(runs)} finished runs has a headline score; give an id.")
-    directions = {is_greater_better(name, run.data.params) for run in scored}
+    directions = {is_greater_better(name, run.params) for run in scored}
     if len(directions) > 1:
         raise UserError(f"{BEST}: the runs disagree on whether a greater {name} is better; give an id.")
     sign = 1 if directions.pop() else -1
-    return max(scored, key=lambda run: (sign * run.data.metrics[name], run.info.start_time))
+    return max(scored, key=lambda run: (sign * run.metrics[name], run.started))
 
 
-def _select_finished(dataset: str) -> str:
-    # Runs of other programs in the same experiment lack this tag.
-    query = f"{IS_FINISHED} and tags.dataset_digest != ''"
-    return f"{query} and {write_condition('params.dataset', dataset)}" if dataset else query
-
-
-def _require_one_dataset(runs: Sequence[Any]) -> None:
+def _require_one_dataset(runs: Sequence[StoredRun]) -> None:
     """Reject runs on several datasets, or on several versions of the rows of one."""
-    rows = {(str(run.data.params.get("dataset")), str(run.data.tags.get("dataset_digest"))) for run in runs}
+    rows = {(run.params.get("dataset", ""), run.tags["dataset_digest"]) for run in runs}
     if len(rows) > 1:
         names = ", ".join(sorted({name for name, _ in rows}))
         raise UserError(

@@ -14,14 +14,14 @@ import shutil
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import cache
 from multiprocessing import parent_process
 from os.path import exists
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 from urllib.request import url2pathname
 
@@ -42,29 +42,6 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     has_known_tables,
     list_expected_tables,
 )
-
-
-class Move(NamedTuple):
-    """An address in the database that changes.
-
-    Attributes
-    ----------
-    table, column : str
-    row : int
-        The ``rowid`` in SQLite.
-    text : str
-    old : Path
-        The folder of the store to which the address leads.
-    inner : Path
-        The path in that folder, which does not change.
-    """
-
-    table: str
-    column: str
-    row: int
-    text: str
-    old: Path
-    inner: Path
 
 
 def local_path(address: str) -> Path | None:
@@ -158,31 +135,35 @@ def anchor_addresses(file: Path) -> str:
             moves = list(_find_moves(database, folder))
             if moves:
                 with database:
-                    _write(database, moves, folder)
+                    for statement, values, _ in moves:
+                        database.execute(statement, values)
         except sqlite3.DatabaseError:  # it is locked, or not a database of MLflow, which MLflow reports
             return ""
     if not moves:
         return ""
-    places = ", ".join(sorted({str(move.old) for move in moves}))
+    places = ", ".join(sorted({str(old) for *_, old in moves}))
     return f"the store was moved from {places} to {folder}; its addresses were updated."
 
 
-def _find_moves(database: sqlite3.Connection, folder: Path) -> Iterator[Move]:
-    """Yield the addresses on this machine that should lead into a folder but do not."""
+def _find_moves(database: sqlite3.Connection, folder: Path) -> Iterator[tuple[str, Sequence[Any], Path]]:
+    """Yield the statements and values that redirect addresses on this machine to a folder, and the former folders."""
     inside = f"{folder.as_uri()}/"
     for table, column in ADDRESS_COLUMNS:
         query = f"SELECT rowid, {column} FROM {table} WHERE substr({column}, 1, ?) != ?"
-        for row, text in database.execute(query, (len(inside), inside)):
-            path = local_path(text)
+        # The old address is a condition because another process may have changed or deleted the row in the meantime.
+        statement = f"UPDATE {table} SET {column} = ? WHERE rowid = ? AND {column} = ?"
+        for row, address in database.execute(query, (len(inside), inside)):
+            path = local_path(address)
             # The folder may have another name, such as that of a symbolic link.
-            if path is None or resolve_below(folder, text):
+            if path is None or resolve_below(folder, address):
                 continue
             splits = list(_split(path))
             present = [split for split in splits if exists(folder / split[1])]
             if not present and not exists(path):
                 present = splits
             if present:
-                yield Move(table, column, row, text, *present[0])
+                old, inner = present[0]
+                yield statement, ((folder / inner).as_uri(), row, address), old
 
 
 def _split(path: Path) -> Iterator[tuple[Path, Path]]:
@@ -191,13 +172,6 @@ def _split(path: Path) -> Iterator[tuple[Path, Path]]:
     for position in range(len(parts) - 2, 0, -1):
         if parts[position] in LOCAL_FOLDERS:
             yield Path(*parts[:position]), Path(*parts[position:])
-
-
-def _write(database: sqlite3.Connection, moves: list[Move], folder: Path) -> None:
-    for move in moves:
-        # The old text is a condition because another process may have changed or deleted the row in the meantime.
-        query = f"UPDATE {move.table} SET {move.column} = ? WHERE rowid = ? AND {move.column} = ?"
-        database.execute(query, ((folder / move.inner).as_uri(), move.row, move.text))
 
 
 SQLITE_PREFIX = "sqlite:///"
@@ -218,7 +192,6 @@ UNION ALL SELECT run_uuid FROM runs
 UNION ALL SELECT model_id FROM logged_models
 UNION ALL SELECT name FROM registered_models
 """
-MAX_EMPTY_BYTES = 1 << 24
 LOCAL_SCHEMES = ("", "file", "models", "runs", "mlflow-artifacts")
 """Schemes of addresses of local folders or items in the store itself, none of which needs a host."""
 
@@ -329,10 +302,10 @@ def write_empty_store(draft: Path, folder: Path) -> None:
 
 
 def _read_own(file: Path) -> bytes:
-    """Return the content of a regular file of this user, up to the size of an empty store; that of others is empty."""
+    """Return the content of a regular file that only this user can write; that of others is empty."""
     with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
         status = os.fstat(stream.fileno())
-        return stream.read(MAX_EMPTY_BYTES) if stat.S_ISREG(status.st_mode) and is_own(status) else b""
+        return stream.read() if stat.S_ISREG(status.st_mode) and is_own(status) else b""
 
 
 def create_sqlite(path: Path) -> bool:

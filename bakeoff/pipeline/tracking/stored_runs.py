@@ -1,436 +1,88 @@
-"""Stored runs, with their params, tags and means, and the jobs of a sweep that they belong to.
+"""Stored runs: the search for them, and their params, tags, metrics and tables.
 
-A job that is done before a sweep starts has a run with the tag of an earlier sweep, and a job that is refused has no
-run. Each sweep therefore writes the list of its jobs as a small file below the artifacts of its experiment,
-``sweeps/<name>.json``. Tags are unsuitable: a run's own tag would have to be changed long after the run has ended,
-and a tag of the experiment is limited to 20,000 characters and is read whenever the experiment is opened.
-
-Queries about earlier runs in the store: their status, duration and test rows.
-
-A *look* at a test part is a configuration that was scored on its rows. Each look makes the best score on the part
-slightly more optimistic, because it is the best of more attempts. Runs of the same configuration count once, because
-repeating a run reveals nothing new. Runs deleted in MLflow also count as long as they are in the store, because their
-scores have been seen.
+A store may also contain runs written by hand or by other programs. A run whose tags or params cannot be read is left
+out, with a message, and does not prevent others from being compared, resumed or deleted.
 """
 
-import json
-import math
-import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import partial
-from statistics import median
-from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-from bakeoff.pipeline.errors import UserError, first_line
-from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
-from bakeoff.pipeline.tracking.heartbeat import PROCESS_TAG, has_lost_process
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import islice
+from multiprocessing import parent_process
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
+from bakeoff.pipeline.text.wording import count_nouns, print_note
+from bakeoff.pipeline.tracking.artifacts import fetch_folder
 from bakeoff.pipeline.tracking.mlflow_tables import (
-    READ_EXPERIMENTS_OF_JOBS,
-    READ_RUNS_OF_JOBS,
-    READ_SCORED_JOBS,
-    READ_STARTS_OF_JOBS,
+    AMONG_KEYS,
+    MAX_IDS_PER_QUERY,
+    READ_HISTORIES,
+    READ_INFOS,
+    READ_VALUES,
     Keys,
-    has_database,
+    find_run_ids,
     list_batches,
     list_store_errors,
-    read_histories,
-    read_rows,
 )
-from bakeoff.pipeline.tracking.run_content import artifact_folder, fetch_folder, read_artifact
-from bakeoff.pipeline.tracking.store import Store, iterate_pages, load_runs, search_runs, tidy_name, write_condition
+from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store_writer import MAX_TAG_LETTERS
 
-STOPPED_TAG = "stopped"
-"""The tag of a run that a study stopped before its last fold; its value contains the fold."""
 FINISHED = "FINISHED"
 IS_FINISHED = f"status = '{FINISHED}'"
-FAILURE_TAGS = ("config_hash", "overrides", STOPPED_TAG, "mlflow.user", "host")
-MAX_TIMED_RUNS = 500
-"""The number of runs from which durations are estimated."""
-SIZE_KEYS = ("learner", "dataset", PROCESS_TAG, "rows_per_fold", "evaluation.folds", "evaluation.repeats")
-LONG_SECONDS = 30.0
-"""The duration from which the imports of a process are a small part of its first run."""
-
-
-def find_finished_runs(store: Store, hashes: Collection[str]) -> dict[str, str]:
-    """Return the finished runs of jobs: ``config_hash`` -> run id."""
-    found = find_runs_of_jobs(store, hashes, ["config_hash"], [])
-    return {job_hash: str(run.info.run_id) for job_hash, run in found.items() if run.info.status == FINISHED}
-
-
-def find_runs_of_jobs(store: Store, hashes: Collection[str], keys: Keys = None, metrics: Keys = None) -> dict[str, Any]:
-    """Return the newest finished run of each job, or its newest run if none finished: ``config_hash`` -> run.
-
-    The parameters are those of `search_runs`. A database is queried for many jobs at a time, which the filter language
-    of servers does not allow.
-    """
-    if has_database(store.client):
-        ask = partial(store.calls.call, read_rows, store.client, READ_RUNS_OF_JOBS, experiment=int(store.experiment_id))
-        ids = [run_id for batch in list_batches(hashes) for (run_id,) in ask(hashes=batch)]
-        runs = load_runs(store, ids, keys, metrics)
-    else:
-        runs = (run for each in hashes for run in search_runs(store, f"tags.config_hash = '{each}'"))
-    found: dict[str, Any] = {}
-    for run in runs:
-        job_hash = run.data.tags["config_hash"]
-        newest = found.setdefault(job_hash, run)
-        if newest.info.status != FINISHED == run.info.status:
-            found[job_hash] = run
-    return found
-
-
-def list_experiments_of_jobs(store: Store, hashes: Collection[str]) -> list[str]:
-    """Return the names of the experiments in which jobs have finished; a server is asked for one of the jobs."""
-    if has_database(store.client):
-        ask = partial(store.calls.call, read_rows, store.client, READ_EXPERIMENTS_OF_JOBS)
-        names = [name for batch in list_batches(hashes) for (name,) in ask(hashes=batch)]
-    else:
-        runs = _search_everywhere(store, f"{IS_FINISHED} and tags.config_hash = '{min(hashes)}'")
-        ids = [run.info.experiment_id for run in runs if run.info.lifecycle_stage == "active"]
-        names = [store.client.get_experiment(each).name for each in ids]
-    return list(dict.fromkeys(names))
-
-
-class RunStart(NamedTuple):
-    """The start of a run.
-
-    Attributes
-    ----------
-    job : str
-        The ``config_hash``.
-    started : int
-        Milliseconds since 1970.
-    is_deleted : bool
-    """
-
-    job: str
-    started: int
-    is_deleted: bool
-
-
-def read_starts(store: Store, hashes: Collection[str]) -> list[RunStart]:
-    """Return the start of each run of some jobs in all experiments, including failed and deleted runs."""
-    if has_database(store.client):
-        ask = partial(store.calls.call, read_rows, store.client, READ_STARTS_OF_JOBS)
-        return [RunStart(*row) for batch in list_batches(hashes) for row in ask(hashes=batch)]
-    runs = (run for each in hashes for run in _search_everywhere(store, f"tags.config_hash = '{each}'"))
-    return [
-        RunStart(run.data.tags["config_hash"], run.info.start_time, run.info.lifecycle_stage == "deleted")
-        for run in runs
-    ]
-
-
-def is_running(store: Store, job_hash: str) -> bool:
-    """Whether a live process runs the job, according to the store."""
-    query = f"status = 'RUNNING' and tags.config_hash = '{job_hash}'"
-    return any(not has_lost_process(run) for run in search_runs(store, query))
-
-
-def read_heartbeat(store: Store, job_hash: str) -> float:
-    """Return the heartbeat of the newest run of a job, in seconds since 1970; 0 if there is none."""
-    newest = next(search_runs(store, f"tags.config_hash = '{job_hash}' and tags.heartbeat != ''", 1), None)
-    return 0.0 if newest is None else float(newest.data.tags["heartbeat"])
-
-
-def end_orphans(store: Store, reason: str = "its process ended without ending the run") -> list[str]:
-    """End runs whose process is gone as KILLED, and return their ids.
-
-    A process on this machine is looked up by its id; one on another machine is judged by its heartbeat.
-
-    Parameters
-    ----------
-    store : Store
-    reason : str
-        The text for the tag ``error``.
-    """
-    ended = []
-    for run in search_runs(store, "status = 'RUNNING' and tags.heartbeat != ''"):
-        run_id = str(run.info.run_id)
-        # The process may have finished its run after the search; now that it has ended, the status no longer changes.
-        if has_lost_process(run) and _is_still_running(store, run_id):
-            store.client.set_tag(run_id, "error", reason)
-            store.writer.end_run(run_id, "KILLED")
-            ended.append(run_id)
-    return ended
-
-
-def _is_still_running(store: Store, run_id: str) -> bool:
-    return any(run.info.status == "RUNNING" for run in load_runs(store, [run_id], keys=[], metrics=[]))
-
-
-def end_killed_runs(store: Store, reason: str) -> list[str]:
-    """End the run of a process that was just killed.
-
-    SQLite's write-ahead log may hold the last commit of that process, which is invisible until the file is opened
-    again, so the run would reappear as RUNNING. The next write replaces that commit, so one is made first.
-    """
-    store.writer.tag_experiment(store.experiment_id, "bakeoff.lost", f"{time.time():.3f}")
-    return end_orphans(store, reason)
-
-
-@dataclass(frozen=True)
-class FailedJob:
-    """A job in the store that did not finish.
-
-    Attributes
-    ----------
-    overrides : tuple of str
-        The overrides from which it can be composed again.
-    author : str
-        The ``user@host`` of its run, or the known part of it.
-    """
-
-    overrides: tuple[str, ...]
-    author: str
-
-
-def find_failed_jobs(store: Store, sweep: str | None = None) -> list[FailedJob]:
-    """Return the jobs that ended FAILED or KILLED and were never FINISHED, the oldest first.
-
-    Runs that a study stopped are not among them.
-
-    Parameters
-    ----------
-    store : Store
-    sweep : str, optional
-        The name of a sweep; only its jobs are returned.
-    """
-    # By hash, so that a job that failed several times is returned once.
-    unfinished: dict[str, FailedJob] = {}
-    query = "status != 'FINISHED' and status != 'RUNNING' and tags.config_hash != '' and tags.overrides != ''"
-    if sweep:
-        query += f" and {write_condition('tags.sweep', sweep)}"
-    for run in search_runs(store, query, keys=FAILURE_TAGS, metrics=[]):
-        tags = run.data.tags
-        if STOPPED_TAG not in tags:
-            author = name_author(tags.get("mlflow.user", ""), tags.get("host", ""))
-            unfinished[tags["config_hash"]] = FailedJob(_read_overrides(run), author)
-    finished = find_finished_runs(store, unfinished)
-    return [job for job_hash, job in unfinished.items() if job_hash not in finished]
-
-
-def name_author(user: str, host: str) -> str:
-    """Return ``user@host`` for the author of a run."""
-    return f"{user or 'unknown'}@{host or 'unknown'}"
-
-
-def _read_overrides(run: Any) -> tuple[str, ...]:
-    """Return the overrides of a run; raise UserError if they were truncated in the tag."""
-    try:
-        return tuple(json.loads(run.data.tags["overrides"]))
-    except ValueError:
-        raise UserError(
-            f"run {run.info.run_id} failed, but its arguments are too long for the store; repeat its sweep, or "
-            f"delete it with bakeoff rm {run.info.run_id}."
-        ) from None
-
-
-def read_durations(store: Store) -> dict[tuple[str, str, int], float]:
-    """Return the median duration of finished runs in seconds: by learner, dataset and the result of `measure_size`.
-
-    The first run of a process, whose duration includes imports, counts only if it is long.
-    """
-    durations: dict[tuple[str, str, int], list[float]] = {}
-    runs = list(search_runs(store, IS_FINISHED, MAX_TIMED_RUNS, SIZE_KEYS, ["fits"]))
-    # The newest run comes first, so the oldest one of each process remains.
-    first_runs = {run.data.tags.get(PROCESS_TAG): run.info.run_id for run in runs}.values()
-    for run in runs:
-        params, tags = run.data.params, run.data.tags
-        seconds = max(0, (run.info.end_time or 0) - run.info.start_time) / 1000  # the clock may have been set back
-        if run.info.run_id not in first_runs or seconds >= LONG_SECONDS:
-            size = measure_size(params, tags, run.data.metrics.get("fits", 1))
-            durations.setdefault((params.get("learner", ""), params.get("dataset", ""), size), []).append(seconds)
-    return {key: median(values) for key, values in durations.items()}
-
-
-def measure_size(params: Mapping[str, str], tags: Mapping[str, str], n_fits: float) -> int:
-    """Return the size of a job as a power of two: the training rows of all fits in all folds.
-
-    Parameters
-    ----------
-    params, tags : mapping of str to str
-        The params and tags of its run.
-    n_fits : float
-        The number of fits in each fold.
-    """
-    n_rows = json.loads(tags.get("rows_per_fold", "{}")).get("train", 0)
-    counts = [params.get(f"evaluation.{key}", "") for key in ("folds", "repeats")]
-    n_folds = math.prod(int(text) for text in counts if text.isdecimal())
-    return round(math.log2(1 + n_rows * n_fits * n_folds))
-
-
-def list_remarks(dataset: Dataset, store: Store | None) -> list[str]:
-    """Return the remarks on a dataset; guesses that a key confirms are among them until a run has used the rows."""
-    others = leave_out_guesses(dataset.remarks)
-    if store is None or len(others) == len(dataset.remarks):
-        return list(dataset.remarks)
-    is_known = any(search_runs(store, f"tags.dataset_digest = '{dataset.digest()}'", 1))
-    return others if is_known else list(dataset.remarks)
-
-
-def count_looks(store: Store, dataset_digest: str, splits_digest: str = "", config_hash: str = "") -> int:
-    """Return the number of configurations in the store that were scored on the test rows of an evaluation.
-
-    Parameters
-    ----------
-    store : Store
-    dataset_digest, splits_digest : str
-        Tags of the runs; without `splits_digest`, all configurations that were scored on the dataset count.
-    config_hash : str
-        A configuration that is counted even if it has no finished run in the store.
-    """
-    hashes = {job for job, splits in _read_scored_jobs(store, dataset_digest) if splits_digest in ("", splits)}
-    return len(hashes | {config_hash} - {""})
-
-
-def _read_scored_jobs(store: Store, dataset_digest: str) -> list[tuple[str, str | None]]:
-    """Return the configuration and splits of each finished run on a dataset in all experiments, including deleted runs.
-
-    A database is queried directly, in 2 ms for 400 runs: MLflow's search would read all their metrics, in 3 s.
-    """
-    if has_database(store.client):
-        rows = store.calls.call(read_rows, store.client, READ_SCORED_JOBS, dataset=dataset_digest)
-        return [(job, splits) for job, splits in rows]
-    query = f"{IS_FINISHED} and tags.dataset_digest = '{dataset_digest}' and tags.config_hash != ''"
-    runs = _search_everywhere(store, query)
-    return [(run.data.tags["config_hash"], run.data.tags.get("splits_digest")) for run in runs]
-
-
-def _search_everywhere(store: Store, query: str) -> Iterator[Any]:
-    """Yield the runs of all experiments that a query selects, including deleted ones."""
-    from mlflow.entities import ViewType
-
-    experiments = store.client.search_experiments(view_type=ViewType.ALL)
-    ids = [experiment.experiment_id for experiment in experiments]
-    pages = iterate_pages(partial(store.client.search_runs, ids, query, ViewType.ALL))
-    return (run for page in pages for run in page)
-
-
-FOLDER = "sweeps"
-LAST_SWEEP_TAG = "bakeoff.last_sweep"
-"""The tag of the experiment that names the last sweep to be started."""
+STOPPED_TAG = "stopped"
+"""The tag of a run that a study stopped before its last fold; its value contains the fold."""
 TRIED_TAG = "tried_candidates"
 """The tag of a run with the number of candidates that tuning with a budget tried in each fold, and last on all rows."""
-MILLISECONDS_PER_SECOND = 1000
-
-
-@dataclass(frozen=True)
-class RecordedJob:
-    """A job of a sweep.
-
-    Attributes
-    ----------
-    hash : str
-        The ``config_hash``; empty if the job could not be composed.
-    name, learner, dataset : str
-    reason : str
-        The reason for refusing the job; empty if it was not refused.
-    """
-
-    hash: str
-    name: str
-    learner: str
-    dataset: str
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class SweepRecord:
-    """The jobs of a sweep.
-
-    Attributes
-    ----------
-    name : str
-        The value of the tag ``sweep`` of the runs that it started.
-    jobs : tuple of RecordedJob
-        The jobs; empty for a sweep without a list, whose runs are found only by their tag.
-    started : float
-        Seconds since 1970.
-    """
-
-    name: str
-    jobs: tuple[RecordedJob, ...]
-    started: float = field(default_factory=time.time)
-
-
-def write_sweep_record(store: Store, record: SweepRecord) -> None:
-    """Write the list of the jobs of a sweep, and name it as the last one.
-
-    Raises
-    ------
-    UserError
-        The artifacts of the experiment cannot be written, for example because the disk is full.
-    """
-    try:
-        address = f"{store.writer.find_location(store.experiment_id)}/{FOLDER}"
-        with artifact_folder(store, address, partial(_send_records, store)) as folder:
-            (folder / f"{record.name}.json").write_text(json.dumps(asdict(record)))
-        store.writer.tag_experiment(store.experiment_id, LAST_SWEEP_TAG, record.name)
-    except list_store_errors(OSError) as error:
-        reason = first_line(error).rstrip(".")
-        raise UserError(
-            f"the list of jobs cannot be written to the artifacts of tracking.uri={store.uri}: {reason}; make space, "
-            "or choose another store."
-        ) from error
-
-
-def read_sweep_record(store: Store, name: str) -> SweepRecord | None:
-    """Return the jobs of a sweep, or None if there is no sweep with that name."""
-    recorded = _load_record(store, name)
-    if recorded is not None:
-        return recorded
-    # This is a study, or a sweep of a version that wrote no lists; its runs have the tag.
-    found = next(search_runs(store, write_condition("tags.sweep", name), 1), None)
-    return None if found is None else SweepRecord(name, (), found.info.start_time / MILLISECONDS_PER_SECOND)
-
-
-def read_latest_sweep(store: Store) -> SweepRecord | None:
-    """Return the sweep that was started last, or None if the experiment has none."""
-    last = store.client.get_experiment(store.experiment_id).tags.get(LAST_SWEEP_TAG)
-    newest = next(search_runs(store, "tags.sweep != ''", 1), None)
-    tagged = None if newest is None else newest.data.tags["sweep"]
-    # If two sweeps overlap, the runs of the earlier one may be newer; its list then shows that it started earlier.
-    records = [read_sweep_record(store, name) for name in dict.fromkeys((last, tagged)) if name is not None]
-    return max((each for each in records if each is not None), key=lambda each: each.started, default=None)
-
-
-def find_earlier_runs(store: Store, record: SweepRecord, started: Iterable[Any]) -> list[str]:
-    """Return the ids of the runs of jobs that were done before a sweep, given the runs that it started."""
-    known = {run.data.tags.get("config_hash") for run in started}
-    return list(find_finished_runs(store, {job.hash for job in record.jobs if job.hash} - known).values())
-
-
-def _load_record(store: Store, name: str) -> SweepRecord | None:
-    """Return a list of jobs, or None if there is none or the file was written by another program."""
-    try:
-        address = f"{store.writer.find_location(store.experiment_id)}/{FOLDER}/{name}.json"
-        stored: dict[str, Any] = json.loads(read_artifact(store, address))
-        jobs: Sequence[dict[str, str]] = stored["jobs"]
-        return SweepRecord(name, tuple(RecordedJob(**job) for job in jobs), float(stored["started"]))
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-
-
-def _send_records(store: Store, folder: str) -> None:
-    """Send lists of jobs to the artifacts of the experiment on a server."""
-    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
-
-    address = store.writer.find_location(store.experiment_id)
-    artifacts = get_artifact_repository(address, tracking_uri=store.uri)
-    store.calls.call(artifacts.log_artifacts, folder, FOLDER)
-
-
+REMOVED_PREFIX = "removed."
+"""The prefix of a tag of a seal, before the ``config_hash`` of a job that lost a run."""
 NAME_PARAMS = ("learner", "dataset")
 FILTER_EXAMPLE = "params.learner = 'knn' and metrics.test_accuracy > 0.9"
 SERIES_PREFIXES = ("fold/", "pruning_path/")
 """Metrics with a value for each fold or pruning step; all others have a single value."""
 TABLES = ("predictions.csv", "confusion_matrix.csv", "candidates.csv", "pruning_path.csv", "audit.csv")
 """The artifacts that hold results as tables."""
+MAX_SHOWN_RUNS = 3
+CONTROL_SIGNS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
+"""Characters that end a line, move the cursor of a terminal, or reverse the direction of text."""
+TEXT = r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-f]{4})*"'
+NUMBER = r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?"
+LIST_OF_TEXTS = rf"\[(?:{TEXT}(?:, {TEXT})*)?\]|\[.{{{MAX_TAG_LETTERS - 1}}}"
+"""The pattern of a list, or of a truncated one, which each reader recognises."""
+PLAIN = r"[^'\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*"
+"""The pattern of a text that is allowed in an MLflow query."""
 
-Series = Mapping[str, tuple[float, ...]]
-"""Metric -> one value per fold."""
+
+def _write_mapping(value: str) -> str:
+    """Return the pattern of a JSON object whose values have a pattern."""
+    pair = f"{TEXT}: (?:{value})"
+    return rf"\{{(?:{pair}(?:, {pair})*)?\}}"
+
+
+TAG_FORMS: Mapping[str, str] = {
+    "config_hash": PLAIN,
+    "dataset_digest": PLAIN,
+    "splits_digest": PLAIN,
+    "pid": r"[1-9]\d{0,8}",
+    "heartbeat": r"\d{1,12}(?:\.\d+)?",
+    "overrides": LIST_OF_TEXTS,
+    "versions": _write_mapping(TEXT),
+    "threads": _write_mapping(NUMBER),
+    "rows_per_fold": _write_mapping(NUMBER),
+    "audit_warnings": LIST_OF_TEXTS,
+    "looks": r"\d{1,9}",
+    GUESSED_TAG: _write_mapping(f"{TEXT}|{NUMBER}|true|false|null"),
+}
+PARAM_FORMS: Mapping[str, str] = {"seed": r"-?\d{1,20}"}
+"""The patterns of the tags and params that bakeoff reads again."""
+
 Place = tuple[str, int]
 """The key of a stored number: the name of its metric, and its step."""
 
@@ -445,15 +97,15 @@ class StoredRun:
     status : str
         The MLflow status: ``FINISHED``, ``FAILED``, ``KILLED`` or ``RUNNING``.
     is_deleted : bool
-    started : int
-        Milliseconds since 1970.
+    started, ended : int
+        Milliseconds since 1970; 0 if the run has not ended.
     params, tags : mapping of str to str
     metrics : mapping of str to float
         The last value of each metric: means over folds.
     address : str
         The location of its artifacts.
     model_id : str
-        The id of the run's model; empty if there is none.
+        The id of the run's model; empty if there is none, or if it was not read.
     """
 
     run_id: str
@@ -466,6 +118,7 @@ class StoredRun:
     metrics: Mapping[str, float]
     address: str = ""
     model_id: str = ""
+    ended: int = 0
 
     @property
     def is_finished(self) -> bool:
@@ -473,8 +126,22 @@ class StoredRun:
         return self.status == FINISHED
 
 
+def write_condition(field: str, value: str) -> str:
+    r"""Return the query for runs with a value, such as a name that may contain a quotation mark.
+
+    Examples
+    --------
+    >>> write_condition("tags.sweep", "it's")
+    'tags.sweep = "it\'s"'
+    """
+    mark = '"' if "'" in value else "'"
+    if mark in value:
+        raise UserError(f"{value!r} contains both quotation marks, for which MLflow cannot search; choose runs by id.")
+    return f"{field} = {mark}{value}{mark}"
+
+
 def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
-    """Return the runs of the experiment that a query selects, the newest first.
+    """Return the runs of the experiment that a query of the user selects, the newest first.
 
     Parameters
     ----------
@@ -488,7 +155,7 @@ def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
         The query is not in MLflow's filter language.
     """
     try:
-        return [to_stored_run(run) for run in search_runs(store, query)]
+        return list(search_runs(store, query))
     except list_store_errors() as error:
         reason = " ".join(str(error).split()).removeprefix("INVALID_PARAMETER_VALUE: ")
         raise UserError(
@@ -497,14 +164,162 @@ def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
         ) from error
 
 
+def search_runs(
+    store: Store, query: str = "", max_runs: int | None = None, keys: Keys = None, metrics: Keys = None
+) -> Iterator[StoredRun]:
+    """Yield the runs of the experiment that a query selects, the newest first, except those that bakeoff cannot read.
+
+    Parameters
+    ----------
+    store : Store
+    query : str
+        A query in MLflow's filter language; empty for all runs.
+    max_runs : int, optional
+        The maximum number of runs.
+    keys : collection of str, optional
+        The tags and params that are needed; by default all. Servers send all.
+    metrics : collection of str, optional
+        The metrics that are needed; by default all.
+    """
+    page_size = min(max_runs or MAX_IDS_PER_QUERY, MAX_IDS_PER_QUERY)
+    if store.is_database:
+        ids = store.calls.call(find_run_ids, store.client, store.experiment_id, query)
+        if ids is not None:
+            return islice(load_runs(store, ids, keys, metrics, page_size), max_runs)
+    ask = partial(store.client.search_runs, [store.experiment_id], query, max_results=page_size)
+    return islice((run for page in iterate_pages(ask) for run in _leave_out_faulty(map(convert_run, page))), max_runs)
+
+
+def load_runs(
+    store: Store, run_ids: Collection[str], keys: Keys = None, metrics: Keys = None, page_size: int = 0
+) -> Iterator[StoredRun]:
+    """Yield the runs with the given ids that bakeoff can read; the other parameters are those of `search_runs`."""
+    needed = None if keys is None else {*keys, *TAG_FORMS, *PARAM_FORMS}
+    for batch in list_batches(run_ids, page_size):
+        if store.is_database:
+            yield from _leave_out_faulty(_read_runs(store, batch, needed, metrics))
+        else:
+            query = f"attributes.run_id IN ({', '.join(map(repr, batch))})"
+            page = store.client.search_runs([store.experiment_id], query, max_results=len(batch))
+            yield from _leave_out_faulty(map(convert_run, page))
+
+
 def read_stored_runs(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
-    """Return the existing runs with the given ids, in order, from any experiment."""
-    return [to_stored_run(store.client.get_run(run_id)) for run_id in run_ids]
+    """Return the existing runs with the given ids, in order, from any experiment, with the ids of their models."""
+    return [convert_run(store.client.get_run(run_id)) for run_id in run_ids]
 
 
 def read_scores(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
     """Return runs of the experiment by their ids, with their metrics and the param that names the headline."""
-    return [to_stored_run(run) for run in load_runs(store, run_ids, ["evaluation.metrics"])]
+    return list(load_runs(store, run_ids, ["evaluation.metrics"]))
+
+
+def iterate_pages(ask: Callable[..., Any]) -> Iterator[Any]:
+    """Yield all pages of an answer of MLflow's client."""
+    token = None
+    while True:
+        page = ask(page_token=token)
+        yield page
+        token = page.token
+        if not token:
+            return
+
+
+def _read_runs(store: Store, run_ids: list[str], keys: Keys, metrics: Keys) -> list[StoredRun]:
+    """Return existing runs of a database by their ids; MLflow's search takes ten times as long."""
+    params = _read_values(store, "params", run_ids, keys)
+    tags = _read_values(store, "tags", run_ids, keys)
+    numbers = _read_values(store, "metrics", run_ids, metrics)
+    found = {}
+    for run_id, name, status, started, ended, is_deleted, address in store.read(READ_INFOS, ids=run_ids):
+        found[run_id] = StoredRun(
+            run_id=run_id,
+            name=tidy_name(name or ""),
+            status=status,
+            is_deleted=bool(is_deleted),
+            started=started or 0,
+            ended=ended or 0,
+            params=_tidy_params(params[run_id]),
+            tags=tags[run_id],
+            metrics=numbers[run_id],
+            address=address,
+        )
+    return [found[run_id] for run_id in run_ids if run_id in found]
+
+
+def _read_values(store: Store, field: str, run_ids: list[str], names: Keys) -> dict[str, dict[str, Any]]:
+    """Return the tags, params or metrics of runs: run id -> name -> value; ``names`` chooses among them."""
+    chosen = {} if names is None else {"keys": list(names)}
+    query = READ_VALUES[field] + (AMONG_KEYS if chosen else "")
+    values: dict[str, dict[str, Any]] = defaultdict(dict)
+    for run_id, key, value, is_nan in store.read(query, ids=run_ids, **chosen):
+        values[run_id][key] = math.nan if is_nan else value
+    return values
+
+
+def convert_run(run: Any) -> StoredRun:
+    """Return a run of MLflow's client."""
+    info, data = run.info, run.data
+    # A run stores one model, so the first one is the only one.
+    models = run.outputs.model_outputs if run.outputs else []
+    return StoredRun(
+        run_id=str(info.run_id),
+        name=tidy_name(str(info.run_name or "")),
+        status=str(info.status),
+        is_deleted=info.lifecycle_stage == "deleted",
+        started=int(info.start_time or 0),
+        ended=int(info.end_time or 0),
+        params=_tidy_params(data.params),
+        tags=dict(data.tags),
+        metrics=dict(data.metrics),
+        address=str(info.artifact_uri),
+        model_id=str(models[0].model_id) if models else "",
+    )
+
+
+def _tidy_params(params: Mapping[str, str]) -> dict[str, str]:
+    return {**params, **{key: tidy_name(params[key]) for key in NAME_PARAMS if key in params}}
+
+
+def tidy_name(text: str) -> str:
+    r"""Return a name from a store in printable form: on one line, and without terminal control characters.
+
+    Examples
+    --------
+    >>> tidy_name("knn\n iris\x1b[2J")
+    'knn  iris [2J'
+    """
+    return CONTROL_SIGNS.sub(" ", text)
+
+
+def find_fault(run: StoredRun) -> str:
+    """Return the first tag or param of a run that bakeoff would not have written; empty if there is none."""
+    for kind, values, forms in (("tag", run.tags, TAG_FORMS), ("param", run.params, PARAM_FORMS)):
+        for key, form in forms.items():
+            if key in values and not re.fullmatch(form, values[key]):
+                return f"its {kind} {key}"
+    return ""
+
+
+def _leave_out_faulty(runs: Iterable[StoredRun]) -> list[StoredRun]:
+    """Return the readable runs, and print those left out."""
+    given = list(runs)
+    faults = {run.run_id: fault for run in given if (fault := find_fault(run))}
+    # Workers read the same runs as the process that started them.
+    if faults and parent_process() is None:
+        _report_left_out(tuple(faults), next(iter(faults.values())))
+    return [run for run in given if run.run_id not in faults]
+
+
+@cache
+def _report_left_out(run_ids: tuple[str, ...], fault: str) -> None:
+    """Print the runs that are left out, once per process."""
+    shown = ", ".join(run_ids[:MAX_SHOWN_RUNS]) + (", …" if len(run_ids) > MAX_SHOWN_RUNS else "")
+    runs = count_nouns(len(run_ids), "run is", "runs are")
+    print_note(
+        f"tracking: {runs} left out, because bakeoff did not write {fault}: {shown}; `bakeoff rm RUN` deletes such a "
+        "run."
+    )
 
 
 def read_series(
@@ -524,90 +339,14 @@ def read_series(
     """
     series: dict[str, dict[str, tuple[float, ...]]] = {run.run_id: {} for run in runs}
     for metric in metrics:
-        key = f"fold/{metric}"
-        by_step: dict[str, dict[int, float]] = {run.run_id: {} for run in runs if key in run.metrics}
-        for run_id, step, value in read_histories(store.client, list(by_step), key):
-            by_step[run_id][step] = value
+        name = f"fold/{metric}"
         for run in runs:
-            if run.run_id in by_step:
-                series[run.run_id][metric] = tuple(value for _, value in sorted(by_step[run.run_id].items()))
-            elif metric in run.metrics:
+            if metric in run.metrics:
                 series[run.run_id][metric] = (run.metrics[metric],)
+        with_folds = [run.run_id for run in runs if name in run.metrics]
+        for run_id, steps in _read_histories(store, with_folds, name).items():
+            series[run_id][metric] = tuple(steps.values())
     return series
-
-
-def find_runs_of_sweep(store: Store, sweep: str) -> list[str]:
-    """Return the ids of the runs of all jobs of a sweep, starting with those done before the sweep.
-
-    Parameters
-    ----------
-    store : Store
-    sweep : str
-        The name of a sweep, or ``latest``.
-
-    Raises
-    ------
-    UserError
-        There is no such sweep.
-    """
-    record = read_latest_sweep(store) if sweep == "latest" else read_sweep_record(store, sweep)
-    if record is None or not record.jobs:
-        return find_sweep_runs(store, sweep)
-    started = list(search_runs(store, write_condition("tags.sweep", record.name), keys=["config_hash"], metrics=[]))
-    return [*find_earlier_runs(store, record, started), *_list_oldest_first(started)]
-
-
-def find_sweep_runs(store: Store, sweep: str) -> list[str]:
-    """Return the ids of the runs of a sweep, in the order in which they started; see `find_sweep_name`."""
-    query = write_condition("tags.sweep", find_sweep_name(store, sweep))
-    return _list_oldest_first(list(search_runs(store, query, keys=["sweep"], metrics=[])))
-
-
-def find_sweep_name(store: Store, sweep: str) -> str:
-    """Return the name of a sweep that has runs.
-
-    Parameters
-    ----------
-    store : Store
-    sweep : str
-        The name of a sweep, or ``latest``.
-
-    Raises
-    ------
-    UserError
-        No run has that sweep name.
-    """
-    query = "tags.sweep != ''" if sweep == "latest" else write_condition("tags.sweep", sweep)
-    newest = next(search_runs(store, query, 1), None)
-    if newest is None:
-        raise UserError(
-            f"sweep={sweep}: no run in {store.uri} belongs to a sweep of this name; `bakeoff ui` lists them."
-        )
-    return str(newest.data.tags["sweep"])
-
-
-def _list_oldest_first(runs: Sequence[Any]) -> list[str]:
-    return [str(run.info.run_id) for run in reversed(runs)]
-
-
-def to_stored_run(run: Any) -> StoredRun:
-    """Return a run of `search_runs` or MLflow."""
-    params = dict(run.data.params)
-    # A run stores one model, so the first one is the only one.
-    models = run.outputs.model_outputs if run.outputs else []
-    shown = {key: tidy_name(params[key]) for key in NAME_PARAMS if key in params}
-    return StoredRun(
-        run_id=str(run.info.run_id),
-        name=tidy_name(str(run.info.run_name or "")),
-        status=str(run.info.status),
-        is_deleted=run.info.lifecycle_stage == "deleted",
-        started=int(run.info.start_time or 0),
-        params={**params, **shown},
-        tags=dict(run.data.tags),
-        metrics=dict(run.data.metrics),
-        address=str(run.info.artifact_uri),
-        model_id=str(models[0].model_id) if models else "",
-    )
 
 
 def read_values(store: Store, run: StoredRun) -> dict[Place, float]:
@@ -615,10 +354,27 @@ def read_values(store: Store, run: StoredRun) -> dict[Place, float]:
     values: dict[Place, float] = {}
     for name, latest in run.metrics.items():
         if name.startswith(SERIES_PREFIXES):  # a run contains only the last value of these
-            values |= {(name, step): value for _, step, value in read_histories(store.client, [run.run_id], name)}
+            steps = _read_histories(store, [run.run_id], name)[run.run_id]
+            values |= {(name, step): value for step, value in steps.items()}
         else:
             values[name, 0] = latest
     return values
+
+
+def _read_histories(store: Store, run_ids: Sequence[str], name: str) -> dict[str, dict[int, float]]:
+    """Return the values of a metric in ascending steps: run id -> step -> value."""
+    found: list[tuple[str, int, float]] = []
+    if store.is_database:
+        for batch in list_batches(run_ids):
+            rows = store.read(READ_HISTORIES, ids=batch, name=name)
+            found += [(run_id, step, math.nan if is_nan else value) for run_id, step, value, is_nan in rows]
+    else:
+        for run_id in run_ids:
+            found += [(run_id, each.step, each.value) for each in store.client.get_metric_history(run_id, name)]
+    histories: dict[str, dict[int, float]] = {run_id: {} for run_id in run_ids}
+    for run_id, step, value in sorted(found, key=lambda each: each[1]):
+        histories[run_id][step] = value
+    return histories
 
 
 def read_tables(store: Store, run: StoredRun) -> dict[str, str]:

@@ -19,10 +19,14 @@ from sklearn.linear_model import Ridge, TweedieRegressor
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.discovery import all_estimators
 
 from bakeoff.pipeline.config.targets import is_known
+from bakeoff.pipeline.model import estimator_file
 from bakeoff.pipeline.model.estimator_file import UntrustedType, is_reviewed, trusted_types
 
 CLASSES = make_classification(60, 5, n_informative=3, random_state=0)
@@ -173,3 +177,22 @@ def test_a_function_of_another_module_is_refused_in_a_search() -> None:
     search = GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9]}, scoring=np.load)
     with pytest.raises(UntrustedType, match=r"numpy.*load"):
         store_and_load(search)
+
+
+@pytest.mark.parametrize(
+    ("part", "is_known_to_be_storable"),
+    [
+        (KNeighborsClassifier(3), True),
+        (KNeighborsClassifier(metric="hamming"), False),  # a word of a learner may select another type
+        (KBinsDiscretizer(encode="ordinal"), True),  # a word of a step may not
+        (Pipeline([("step", StandardScaler()), ("learner", GaussianNB())]), True),
+        (Pipeline([("step", StandardScaler()), ("learner", Ridge(solver="svd"))]), False),
+        (np.load, False),
+        (np.float64, True),
+        ({"metric": ["euclidean", 3, None]}, True),
+        ({"metric": [np.load]}, False),
+    ],
+    ids=str,
+)
+def test_a_part_is_known_to_be_storable_if_all_that_it_holds_is(part: Any, is_known_to_be_storable: bool) -> None:
+    assert estimator_file.is_known(part) is is_known_to_be_storable

@@ -6,7 +6,6 @@ import shutil
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import mlflow.sklearn
 import numpy as np
@@ -21,7 +20,7 @@ from sklearn.preprocessing import FunctionTransformer
 from bakeoff.pipeline.experiment import Experiment, FittedModel, fit_model
 from bakeoff.pipeline.model.estimator_file import MODEL_FILE_NAME, UntrustedType, trusted_types
 from bakeoff.pipeline.model.pyfunc import LOADER_MODULE
-from bakeoff.pipeline.model.training_record import TRAINING_FILE, TrainingRecord, make_training_record
+from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.stages.dataset import load_bundled
 from bakeoff.pipeline.tracking import models
 from bakeoff.pipeline.tracking.provenance import pin_versions
@@ -45,17 +44,32 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def fitted() -> tuple[Experiment, FittedModel, TrainingRecord]:
-    """Return a model of wine with its record."""
-    built = experiment(load_bundled("wine"), DummyClassifier(strategy="stratified", random_state=0))
-    model = fit_model(built, built.make_splits().folds[0])
-    return built, model, make_training_record(built, model, run_id="1234")
+def wine() -> Experiment:
+    return experiment(load_bundled("wine"), DummyClassifier(strategy="stratified", random_state=0))
+
+
+@pytest.fixture(scope="module")
+def fitted(wine: Experiment) -> FittedModel:
+    return fit_model(wine, wine.make_splits().folds[0])
+
+
+@pytest.fixture(scope="module")
+def saved(wine: Experiment, fitted: FittedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save the model of wine, and return its folder."""
+    folder = tmp_path_factory.mktemp("saved")
+    models.save_model(fitted.predictor, folder, PLACE, make_training_record(wine, fitted, run_id="1234"))
+    return folder
 
 
 def test_the_files_of_packages_are_the_ones_that_mlflow_writes(theirs: Path) -> None:
     other = ("MLmodel", MODEL_FILE_NAME, "conda.yaml")
     written = {file.name: file.read_text() for file in theirs.iterdir() if file.name not in other}
     assert models.environment_files() == written
+
+
+def test_a_saved_model_has_them(saved: Path) -> None:
+    written = {name: (saved / name).read_text() for name in models.environment_files()}
+    assert written == models.environment_files()
 
 
 def test_the_flavors_are_the_ones_that_mlflow_writes_with_a_loader_of_ours(theirs: Path) -> None:
@@ -65,35 +79,32 @@ def test_the_flavors_are_the_ones_that_mlflow_writes_with_a_loader_of_ours(their
     assert models.describe_flavors(TYPES) == expected
 
 
-def test_the_record_has_the_keys_and_the_values_that_mlflow_writes(tmp_path: Path, fitted: Any) -> None:
-    _, model, training = fitted
-    models.save_model(model.predictor, tmp_path, PLACE, training)
+def test_the_record_has_the_keys_and_the_values_that_mlflow_writes(saved: Path, wine: Experiment) -> None:
     expected = Model(artifact_path="address", run_id="1234", model_id="m-1", model_uuid="m-1", prompts=None)
-    written = Model.load(str(tmp_path))
+    written = Model.load(str(saved))
     assert written.metadata == {
         "rows": "fitted on 106 of 178 rows (36 for validation, 36 for the test)",
         "dataset": "wine",
-        "dataset_digest": load_bundled("wine").digest(),
-        "columns": ", ".join(load_bundled("wine").X.columns),
+        "dataset_digest": wine.dataset.digest(),
+        "columns": ", ".join(wine.dataset.X.columns),
     }
     expected.flavors, expected.metadata = written.flavors, written.metadata
-    expected.signature, expected.model_size_bytes = written.signature, (tmp_path / MODEL_FILE_NAME).stat().st_size
+    expected.signature, expected.model_size_bytes = written.signature, (saved / MODEL_FILE_NAME).stat().st_size
     expected.utc_time_created = written.utc_time_created
     assert written.to_dict() == expected.to_dict()
-    assert yaml.safe_load((tmp_path / "MLmodel").read_text()) == expected.to_dict()
+    assert yaml.safe_load((saved / "MLmodel").read_text()) == expected.to_dict()
     assert datetime.fromisoformat(written.utc_time_created) <= datetime.now(UTC).replace(tzinfo=None)
 
 
-def test_a_saved_model_is_loaded_as_an_estimator_and_as_a_function(tmp_path: Path, fitted: Any) -> None:
-    built, model, training = fitted
-    models.save_model(model.predictor, tmp_path, PLACE, training)
-    assert (tmp_path / TRAINING_FILE).is_file()
-    X = built.dataset.X
-    estimator = mlflow.sklearn.load_model(str(tmp_path))
-    table = mlflow.pyfunc.load_model(str(tmp_path)).predict(X)
-    np.testing.assert_array_equal(estimator.predict(X), model.predictor.predict(X))
-    np.testing.assert_array_equal(table["prediction"], model.predictor.predict(X))
-    np.testing.assert_array_equal(table.iloc[:, 1:], model.predictor.predict_proba(X))
+def test_a_saved_model_is_loaded_as_an_estimator_and_as_a_function(
+    saved: Path, wine: Experiment, fitted: FittedModel
+) -> None:
+    X = wine.dataset.X
+    expected = fitted.predictor.predict(X)
+    table = mlflow.pyfunc.load_model(str(saved)).predict(X)
+    np.testing.assert_array_equal(mlflow.sklearn.load_model(str(saved)).predict(X), expected)
+    np.testing.assert_array_equal(table["prediction"], expected)
+    np.testing.assert_array_equal(table.iloc[:, 1:], fitted.predictor.predict_proba(X))
 
 
 def test_a_function_with_arguments_is_trusted_only_if_the_function_is() -> None:
@@ -102,11 +113,9 @@ def test_a_function_with_arguments_is_trusted_only_if_the_function_is() -> None:
         trusted_types(skops.io.dumps(step))
 
 
-def test_the_signature_names_the_predictions_and_no_types_of_columns(tmp_path: Path, fitted: Any) -> None:
-    built, model, training = fitted
-    models.save_model(model.predictor, tmp_path, PLACE, training)
-    signature = Model.load(str(tmp_path)).signature
+def test_the_signature_names_the_predictions_and_no_types_of_columns(saved: Path, wine: Experiment) -> None:
+    signature = Model.load(str(saved)).signature
     assert signature.inputs is None
-    names = ["prediction", *(f"probability_{label}" for label in built.dataset.classes)]
+    names = ["prediction", *(f"probability_{label}" for label in wine.dataset.classes)]
     assert [column.name for column in signature.outputs] == names
     assert {column.type.name for column in signature.outputs.inputs[1:]} == {"double"}

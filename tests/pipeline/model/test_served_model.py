@@ -88,13 +88,11 @@ def test_rows_of_any_type_have_the_predictions_of_the_training_table(model: Mode
     assert not [line for line in model.check_rows(TYPES[name]) if "not seen" in line]
 
 
-def test_predictions_are_those_of_the_estimator_with_the_index_of_the_rows(model: Model) -> None:
+def test_predictions_have_the_index_of_the_rows(model: Model) -> None:
     rows = TABLE.iloc[5:9].set_axis(["a", "b", "a", "c"])
-    table = model.predict(rows)
-    assert list(table.columns) == ["prediction", "probability_no", "probability_yes"]
-    assert list(table.index) == ["a", "b", "a", "c"]
-    pd.testing.assert_frame_equal(table.reset_index(drop=True), model.predict(TABLE).iloc[5:9].reset_index(drop=True))
-    np.testing.assert_allclose(table[["probability_no", "probability_yes"]].sum(axis=1), 1)
+    expected = model.predict(TABLE).iloc[5:9].set_axis(rows.index)
+    pd.testing.assert_frame_equal(model.predict(rows), expected)
+    assert list(expected.columns) == ["prediction", "probability_no", "probability_yes"]
 
 
 def test_a_number_that_two_codes_read_as_is_unseen(model: Model) -> None:
@@ -102,17 +100,23 @@ def test_a_number_that_two_codes_read_as_is_unseen(model: Model) -> None:
     assert any(line.startswith(f"code: {N} of {N} rows have values not seen in training: 8") for line in lines)
 
 
-def test_columns_that_occur_twice_or_are_of_another_kind_are_refused(model: Model) -> None:
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        ("3 mm", "'size' was numeric in training, but '3 mm' in row 2 is not a number"),
+        (np.inf, "infinit"),
+        (-np.inf, "infinit"),
+        ("1e999", "infinit"),
+    ],
+)
+def test_a_cell_that_is_no_finite_number_is_refused(model: Model, cell: Any, reason: str) -> None:
+    with pytest.raises(UserError, match=reason):
+        model.predict(TABLE.assign(size=["1", cell, *["2"] * (N - 2)]))
+
+
+def test_a_column_that_occurs_twice_is_refused(model: Model) -> None:
     with pytest.raises(UserError, match="the rows have 2 columns named 'size'; the model needs one"):
         model.predict(pd.concat([TABLE, TABLE[["size"]]], axis=1))
-    with pytest.raises(UserError, match="'size' was numeric in training, but '3 mm' in row 2 is not a number"):
-        model.predict(TABLE.assign(size=["1", "3 mm", *["2"] * (N - 2)]))
-
-
-@pytest.mark.parametrize("cell", [np.inf, -np.inf, "1e999"])
-def test_an_infinite_cell_is_refused(model: Model, cell: Any) -> None:
-    with pytest.raises(UserError, match="infinit"):
-        model.predict(TABLE.assign(size=[1.5, cell, *[2.5] * (N - 2)]))
 
 
 def test_a_regression_predicts_numbers_without_probabilities() -> None:
@@ -182,30 +186,32 @@ def test_a_value_of_the_dataset_that_no_training_row_has_is_unseen() -> None:
     assert sentences == ["colour: 3 of 4 rows have values not seen in training: green, GREEN"]
 
 
+CELLS = [1.5, 2.5, 3.5, 4.5]
+A_FIFTH = [*CELLS, np.nan] * 40
+NONE_MISSING = CELLS * 40
+
+
 @pytest.mark.parametrize(
-    ("n_missing", "m", "said"),
-    [(3, 5, True), (1, 5, False), (1, 1, False), (1100, 4000, True), (840, 4000, False), (0, 5, False)],
+    ("training", "n_missing", "m", "said"),
+    [
+        (A_FIFTH, 3, 5, "20 % were in training"),
+        (A_FIFTH, 1, 5, ""),
+        (A_FIFTH, 1, 1, ""),
+        (A_FIFTH, 1100, 4000, "20 % were in training"),
+        (A_FIFTH, 840, 4000, ""),
+        (A_FIFTH, 0, 5, ""),
+        ([np.nan, *CELLS * 25], 90, 4000, "< 1 % were in training"),  # few, but twice as many
+        (NONE_MISSING, 1, 2, "none was missing in training"),
+        ([*NONE_MISSING, np.nan], 1, 2, "none was missing in training"),  # of the dataset, but no training row
+    ],
 )
-def test_more_missing_cells_than_chance_explains_are_said(n_missing: int, m: int, said: bool) -> None:
-    record = make_record({"age": [1.5, 2.5, 3.5, 4.5, np.nan] * 40})
-    sentences = [sentence for sentence in report(record, age=[np.nan] * n_missing + [2.5] * (m - n_missing))]
-    expected = [f"age: {n_missing} of {m} cells are missing; 20 % were in training."]
-    assert [sentence for sentence in sentences if "missing" in sentence] == (expected if said else [])
-
-
-def test_twice_as_many_missing_cells_are_said_even_if_they_are_few() -> None:
-    record = make_record({"age": [np.nan, *[1.5, 2.5] * 50]})
-    assert report(record, age=[np.nan] * 90 + [1.5, 2.5] * 1955) == [
-        "age: 90 of 4000 cells are missing; < 1 % were in training."
-    ]
-
-
-def test_a_missing_cell_is_said_where_training_had_none() -> None:
-    record = make_record({"age": [1.5, 2.5] * 20})
-    assert report(record, age=[np.nan, 1.5]) == ["age: 1 of 2 cells are missing; none was missing in training."]
-    # A cell that is missing in the dataset, but in no training row.
-    record = make_record({"age": [1.5, 2.5] * 20 + [np.nan]}, fitted=slice(0, 40))
-    assert report(record, age=[np.nan, 1.5]) == ["age: 1 of 2 cells are missing; none was missing in training."]
+def test_more_missing_cells_than_chance_explains_are_said(
+    training: list[float], n_missing: int, m: int, said: str
+) -> None:
+    record = make_record({"age": training}, fitted=slice(0, len(NONE_MISSING) if n_missing == 1 and m == 2 else None))
+    sentences = report(record, age=[np.nan] * n_missing + [2.5] * (m - n_missing))
+    expected = [f"age: {n_missing} of {m} cells are missing; {said}."] if said else []
+    assert [sentence for sentence in sentences if "missing" in sentence] == expected
 
 
 def test_numbers_and_dates_outside_the_range_of_training_are_said() -> None:
@@ -221,18 +227,13 @@ def test_numbers_and_dates_outside_the_range_of_training_are_said() -> None:
 
 def test_a_shifted_distribution_is_said() -> None:
     generator = np.random.default_rng(0)
-    colours = generator.choice(["red", "blue"], 400, p=[0.5, 0.5])
-    record = make_record({"size": generator.normal(size=400), "colour": colours, "same": generator.normal(size=400)})
-    rows = {
-        "size": generator.normal(0.0, size=300) + 1.0,
-        "colour": generator.choice(["red", "blue"], 300, p=[0.9, 0.1]),
-        "same": generator.normal(size=300),
-    }
-    findings = find(record, **rows)
-    shifts = {name: found["shift"] for name, found in collect_data(findings).items() if "shift" in found}
-    assert set(shifts) == {"size", "colour"}
-    assert shifts["colour"]["size"] == "large"
-    assert sum("shift" in each.data for each in findings) == 2
+    training = {name: generator.normal(size=400) for name in ("size", "same")}
+    colours = {"colour": generator.choice(["red", "blue"], 400, p=[0.5, 0.5])}
+    record = make_record({**training, **colours})
+    further = {"size": generator.normal(1.0, size=300), "same": generator.normal(size=300)}
+    findings = find(record, **further, colour=generator.choice(["red", "blue"], 300, p=[0.9, 0.1]))
+    shifts = {each.column: each.data["shift"]["size"] for each in findings if "shift" in each.data}
+    assert shifts == {"size": "large", "colour": "large"}
 
 
 def test_columns_of_the_source_are_known_and_others_are_named() -> None:

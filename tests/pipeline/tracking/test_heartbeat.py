@@ -47,3 +47,11 @@ def test_a_later_process_with_the_same_id_is_another_one() -> None:
         assert earlier.is_gone
         process.kill()
     assert sign.is_gone
+
+
+def test_a_sign_is_that_of_this_process_if_machine_id_and_start_agree() -> None:
+    pid, parent = os.getpid(), os.getppid()
+    here, start = socket.gethostname(), identify_process(pid)
+    assert ProcessSign(here, pid, 0, start).is_own
+    others = [(here, pid, f"{start}0"), (here, parent, identify_process(parent)), ("elsewhere", pid, start)]
+    assert not any(ProcessSign(host, number, 0, identity).is_own for host, number, identity in others)

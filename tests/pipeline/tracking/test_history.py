@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from bakeoff.pipeline.tracking import stored_runs
-from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.stored_runs import (
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking import history
+from bakeoff.pipeline.tracking.history import (
     count_looks,
     end_orphans,
     find_failed_jobs,
     find_finished_runs,
     find_runs_of_jobs,
+    find_runs_of_sweep,
+    find_sweep_runs,
     measure_size,
     read_durations,
 )
+from bakeoff.pipeline.tracking.store import Store, open_store
 
 OLD = [f"old{number}" for number in range(3)]
 NEW = [f"new{number}" for number in range(25)]
@@ -34,10 +38,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return found
 
 
-def test_few_jobs_are_found_by_their_hash_alone(store: Store) -> None:
-    assert set(find_finished_runs(store, ["old1", "new2", "lost", "never"])) == {"old1", "new2"}
-
-
 def test_many_jobs_are_all_found_however_old_their_runs_are(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bakeoff.pipeline.tracking.mlflow_tables.MAX_IDS_PER_QUERY", 7)
     wanted = [*OLD, *NEW[:20], "lost", "never"]
@@ -50,7 +50,7 @@ def test_many_jobs_are_all_found_however_old_their_runs_are(store: Store, monkey
 def test_jobs_are_found_on_a_server_as_in_a_database(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [*OLD, "lost", "never"]
     found = find_finished_runs(store, wanted)
-    monkeypatch.setattr(stored_runs, "has_database", lambda client: False)
+    monkeypatch.setattr(Store, "is_database", False)
     assert find_finished_runs(store, wanted) == found
 
 
@@ -59,7 +59,7 @@ def test_a_finished_run_of_a_job_is_found_beneath_newer_ones_of_which_none_finis
     for start, status in enumerate(("FINISHED", "FINISHED", "FAILED"), start=1):
         run = own.client.create_run(own.experiment_id, start_time=start, tags={"config_hash": "job"})
         own.client.set_terminated(run.info.run_id, status)
-    assert find_runs_of_jobs(own, ["job"])["job"].info.start_time == 2
+    assert find_runs_of_jobs(own, ["job"])["job"].started == 2
     assert find_runs_of_jobs(store, ["job"]) == {}  # of another experiment
 
 
@@ -83,7 +83,7 @@ def test_a_run_that_finishes_while_its_process_is_looked_up_stays_finished(
             store.client.set_terminated(run_id)
         return True
 
-    monkeypatch.setattr(stored_runs, "has_lost_process", look_up)
+    monkeypatch.setattr(history, "has_lost_process", look_up)
     assert end_orphans(store) == ([] if finishes else [run_id])
     run = store.client.get_run(run_id)
     assert (run.info.status, "error" in run.data.tags) == (status, not finishes)
@@ -121,7 +121,7 @@ def test_each_configuration_counts_once_wherever_its_runs_are_and_whether_they_w
 
 
 def test_the_search_that_servers_are_asked_with_finds_the_same(scored: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_runs, "has_database", lambda client: False)
+    monkeypatch.setattr(Store, "is_database", False)
     assert count_looks(scored, "wine", "folds") == 3
     assert count_looks(scored, "wine") == 4
 
@@ -131,10 +131,19 @@ def test_a_configuration_that_is_about_to_be_scored_counts_once(scored: Store) -
     assert count_looks(scored, "wine", "folds", "mlp") == 4
 
 
-# How long jobs take
+def test_the_runs_of_a_sweep_are_found_by_its_name_and_those_of_the_newest_as_latest(store: Store) -> None:
+    own = open_store(store.uri, "sweeps")
+    runs: dict[str, list[str]] = {}
+    for start, sweep in enumerate(("first", "first", "second"), start=1):
+        run = own.client.create_run(own.experiment_id, start_time=start, tags={"sweep": sweep})
+        runs.setdefault(sweep, []).append(run.info.run_id)
+    assert find_sweep_runs(own, "first") == find_runs_of_sweep(own, "first") == runs["first"]
+    assert find_sweep_runs(own, "latest") == find_runs_of_sweep(own, "latest") == runs["second"]
+    with pytest.raises(UserError, match="sweep=third: no run"):
+        find_sweep_runs(own, "third")
 
 
-def time_run(store: Store, process: str, seconds: float, *, learner: str = "knn", n_folds: int = 1) -> None:
+def time_run(store: Store, process: str, seconds: float, learner: str = "knn", n_folds: int = 1) -> None:
     """Store a finished run with 100 training rows and one fit in each fold."""
     start = 1_000_000 * (1 + len(store.client.search_runs([store.experiment_id])))
     tags = {"process": process, "rows_per_fold": '{"train": 100.0}'}
@@ -145,35 +154,30 @@ def time_run(store: Store, process: str, seconds: float, *, learner: str = "knn"
     store.client.set_terminated(run_id, "FINISHED", start + round(1000 * seconds))
 
 
-def name_kind(learner: str, n_folds: int) -> tuple[str, str, int]:
-    """Return the key of runs stored by `time_run`."""
-    size = measure_size({"evaluation.folds": str(n_folds)}, {"rows_per_fold": '{"train": 100.0}'}, 1)
-    return learner, "iris", size
+def test_the_size_of_a_job_is_that_of_all_its_fits() -> None:
+    params = {"evaluation.folds": "10", "evaluation.repeats": "2"}
+    assert measure_size(params, {"rows_per_fold": '{"train": 100.0}'}, n_fits=3) == round(math.log2(100 * 3 * 10 * 2))
 
 
-def open_empty(store: Store, name: str) -> Store:
-    """Return an empty experiment of a store."""
-    return replace(store, experiment_id=store.client.create_experiment(name))
+A_SWEEP = [("a sweep", 2.9), ("a sweep", 0.08), ("a sweep", 0.09), ("a single run", 1.8)]
+SEVERAL_SIZES = [("of", 9.0), ("of", 2.0, "svm"), ("of", 1.0), ("of", 8.0, "knn", 10), ("of", 3.0, "svm")]
 
 
-def test_the_first_run_of_a_process_includes_imports_and_does_not_count(store: Store) -> None:
-    timed = open_empty(store, "a sweep")
-    for process, seconds in (("a sweep", 2.9), ("a sweep", 0.08), ("a sweep", 0.09), ("a single run", 1.8)):
-        time_run(timed, process, seconds)
-    assert read_durations(timed) == {name_kind("knn", 1): pytest.approx(0.085)}
-
-
-def test_the_start_is_a_small_part_of_a_long_run(store: Store) -> None:
-    timed = open_empty(store, "a long run")
-    time_run(timed, "a single run", 600.0)
-    assert read_durations(timed) == {name_kind("knn", 1): 600.0}
-
-
-def test_durations_differ_by_learner_and_size(store: Store) -> None:
-    timed = open_empty(store, "several sizes")
-    for learner, n_folds, seconds in (("svm", 1, 2.0), ("knn", 1, 1.0), ("knn", 10, 8.0), ("svm", 1, 3.0)):
-        time_run(timed, "sweep", seconds, learner=learner, n_folds=n_folds)
-    durations = read_durations(timed)
-    assert durations[name_kind("knn", 1)] == 1.0
-    assert durations[name_kind("knn", 10)] == 8.0
-    assert name_kind("svm", 10) not in durations
+@pytest.mark.parametrize(
+    ("runs", "expected"),
+    [
+        pytest.param(A_SWEEP, {("knn", 1): 0.085}, id="the first run of a process includes imports"),
+        pytest.param([("a single run", 600.0)], {("knn", 1): 600.0}, id="which are a small part of a long run"),
+        pytest.param(SEVERAL_SIZES, {("svm", 1): 2.5, ("knn", 1): 1.0, ("knn", 10): 8.0}, id="by learner and size"),
+    ],
+)
+def test_durations_are_medians_by_learner_and_size(
+    store: Store, runs: list[Any], expected: dict[tuple[str, int], float], request: pytest.FixtureRequest
+) -> None:
+    timed = replace(store, experiment_id=store.client.create_experiment(request.node.name.replace("[", " ")))
+    for run in runs:
+        time_run(timed, *run)
+    sizes = {n: measure_size({"evaluation.folds": str(n)}, {"rows_per_fold": '{"train": 100.0}'}, 1) for n in (1, 10)}
+    assert read_durations(timed) == {
+        (learner, "iris", sizes[n]): pytest.approx(seconds) for (learner, n), seconds in expected.items()
+    }

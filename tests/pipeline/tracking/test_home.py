@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bakeoff.pipeline.tracking import set_home
-from bakeoff.pipeline.tracking.run import RUN_FILE, read_kept_run
+from bakeoff.pipeline.tracking.results import RUN_FILE, read_kept_run
 from bakeoff.pipeline.tracking.sqlite_file import find_cache
 
 HOMELESS = """
@@ -78,7 +78,7 @@ def test_a_user_with_a_home_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_kept_result_that_others_can_write_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / RUN_FILE).write_text('{"run_id": "a", "ended": 1, "metrics": [], "params": {}, "tags": {}}')
+    (tmp_path / RUN_FILE).write_text('{"run_id": "a", "ended": 1, "values": {}}')
     tmp_path.chmod(0o700)
     assert read_kept_run(tmp_path) is not None
     tmp_path.chmod(0o777)

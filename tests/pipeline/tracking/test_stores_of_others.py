@@ -8,12 +8,11 @@ import os
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,11 +24,12 @@ from written_runs import write_run
 from bakeoff.pipeline.audit import describe_audit
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.sweep.done_jobs import Claims
+from bakeoff.pipeline.tracking.history import LAST_SWEEP_TAG, read_latest_sweep
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS
-from bakeoff.pipeline.tracking.run_content import read_stored_config
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
-from bakeoff.pipeline.tracking.store import FORMS, find_fault, open_store, tidy_name
-from bakeoff.pipeline.tracking.stored_runs import LAST_SWEEP_TAG, read_latest_sweep
+from bakeoff.pipeline.tracking.store import open_store
+from bakeoff.pipeline.tracking.stored_config import read_stored_config
+from bakeoff.pipeline.tracking.stored_runs import TAG_FORMS, StoredRun, convert_run, find_fault, tidy_name
 
 MALFORMED = {
     "pid": "12 and a half", "pid ": "-1", "pid  ": str(10**30), "heartbeat": "yesterday", "heartbeat ": "nan",
@@ -80,11 +80,10 @@ ON_SERVERS = (
 )  # fmt: skip
 
 
-def write_other_tables(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("CREATE TABLE customers (name TEXT)")
-        database.execute("INSERT INTO customers VALUES ('Ada')")
-        database.commit()
+def change_tables(path: Path, statement: str, *values: object) -> None:
+    """Execute a statement on a database."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(statement, values)
 
 
 def list_tables(path: Path) -> list[str]:
@@ -96,7 +95,7 @@ def list_tables(path: Path) -> list[str]:
 class Shared:
     """A store with runs of ours and of others, and what commands answered there."""
 
-    runs: list[Any]
+    runs: list[StoredRun]
     answers: dict[tuple[str, ...], Answer]
     by_id: Answer
     removed: Answer
@@ -113,18 +112,18 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
                 write_run(store, "knn", "iris", [0.9] * 10, tags={key.strip(): value}, status=status)
         other = store.client.create_run(store.experiment_id, run_name="of another program\n\x1b[2J", tags={"host": "x"})
         store.client.set_terminated(other.info.run_id)
-        runs = bakeoff.runs()
+        runs = [convert_run(run) for run in bakeoff.runs()]
         answers = {words: bakeoff(*words) for words in VERBS}
-        faulty = next(run.info.run_id for run in runs if run.data.tags.get("pid") == "-1")
+        faulty = next(run.run_id for run in runs if run.tags.get("pid") == "-1")
         return Shared(runs, answers, bakeoff("replay", faulty), bakeoff("rm", faulty))
 
 
 def test_a_malformed_tag_is_named_and_a_run_of_ours_has_no_fault(shared: Shared) -> None:
     for key, value in MALFORMED.items():
-        found = [find_fault(run) for run in shared.runs if run.data.tags.get(key.strip()) == value]
+        found = [find_fault(run) for run in shared.runs if run.tags.get(key.strip()) == value]
         assert len(found) == 3
         assert all(fault.startswith(f"its tag {key.strip()}") for fault in found)
-    assert len([run for run in shared.runs if not find_fault(run) and run.data.tags.get("code_hash")]) == 1
+    assert len([run for run in shared.runs if not find_fault(run) and run.tags.get("code_hash")]) == 1
 
 
 @pytest.mark.parametrize("words", VERBS, ids=lambda words: " ".join(words[:2]))
@@ -153,7 +152,7 @@ def test_a_name_is_printed_on_one_line() -> None:
 
 def test_the_tables_of_another_program_are_left_alone(bakeoff: Bakeoff) -> None:
     path = bakeoff.folder / "shop.db"
-    write_other_tables(path)
+    change_tables(path, "CREATE TABLE customers (name TEXT)")
     before = path.read_bytes()
     for words in (("dataset=iris", "learner=majority"), ("serve", "latest"), ("list", "models")):
         answer = bakeoff(*words, f"tracking.uri=sqlite:///{path}")
@@ -210,8 +209,7 @@ def test_a_server_that_a_row_names_is_not_asked(
     shutil.copytree(shipped, bakeoff.folder / "outputs")
     port = listener.server_address[1]
     address = f"http://127.0.0.1:{port}/api/2.0/mlflow-artifacts/artifacts/a"
-    with closing(sqlite3.connect(bakeoff.folder / "outputs" / "mlflow.db")) as database, database:
-        database.execute(f"UPDATE {table} SET {column} = ?", (address,))
+    change_tables(bakeoff.folder / "outputs" / "mlflow.db", f"UPDATE {table} SET {column} = ?", address)
     (bakeoff.folder / "rows.csv").write_text("a\n1\n")
     for words in OPENING_VERBS:
         answer = bakeoff(*words)
@@ -221,15 +219,17 @@ def test_a_server_that_a_row_names_is_not_asked(
 
 
 @pytest.mark.parametrize("address", ON_SERVERS)
-@pytest.mark.parametrize("table", ["experiments", "trace_tags"])
-def test_an_address_on_a_server_is_refused(table: str, address: str | bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE experiments SET artifact_location = ?",
+        "INSERT INTO trace_tags VALUES ('mlflow.artifactLocation', ?, 'tr-1')",
+    ],
+)
+def test_an_address_on_a_server_is_refused(statement: str, address: str | bytes, tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     open_store(str(path), "bakeoff")
-    with closing(sqlite3.connect(path)) as database, database:
-        if table == "experiments":
-            database.execute("UPDATE experiments SET artifact_location = ?", (address,))
-        else:
-            database.execute("INSERT INTO trace_tags VALUES ('mlflow.artifactLocation', ?, 'tr-1')", (address,))
+    change_tables(path, statement, address)
     with pytest.raises(UserError, match="a SQLite store holds addresses on this machine alone"):
         open_store(str(path), "bakeoff")
 
@@ -252,8 +252,7 @@ def elsewhere(shipped: Path, bakeoff: Bakeoff) -> Path:
 def redirect(folder: Path, table: str, column: str, address: str) -> None:
     """Write an address into a table."""
     written = address.format(home=folder / "home", store=folder / "outputs")
-    with closing(sqlite3.connect(folder / "outputs" / "mlflow.db")) as database, database:
-        database.execute(f"UPDATE {table} SET {column} = ?", (written,))
+    change_tables(folder / "outputs" / "mlflow.db", f"UPDATE {table} SET {column} = ?", written)
 
 
 @pytest.mark.parametrize("address", ELSEWHERE)
@@ -337,8 +336,7 @@ def test_a_list_of_jobs_is_not_read_elsewhere(elsewhere: Path, bakeoff: Bakeoff)
 def test_tables_that_could_show_another_address_later_are_refused(statement: str, tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     open_store(str(path), "bakeoff")
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute(statement)
+    change_tables(path, statement)
     with pytest.raises(UserError, match="which MLflow's tables do not have"):
         open_store(str(path), "bakeoff")
 
@@ -348,16 +346,14 @@ def test_an_address_without_a_server_is_none(address: str, tmp_path: Path) -> No
     path = tmp_path / "runs.db"
     client = open_store(str(path), "bakeoff").client
     client.create_experiment("made on MLflow's pages", artifact_location="/tmp/a")
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE experiments SET artifact_location = ? WHERE name LIKE 'made%'", (address,))
+    change_tables(path, "UPDATE experiments SET artifact_location = ? WHERE name LIKE 'made%'", address)
     assert open_store(str(path), "bakeoff").experiment_id
 
 
 def test_tables_of_another_version_are_not_changed(bakeoff: Bakeoff) -> None:
     path = bakeoff.folder / "runs.db"
     open_store(str(path), "bakeoff")
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("DROP TABLE logged_models")  # MLflow would make what is missing
+    change_tables(path, "DROP TABLE logged_models")  # MLflow would make what is missing
     before = list_tables(path)
     answer = bakeoff("explain", "latest", f"tracking.uri={path}")
     assert answer.status == 2
@@ -384,28 +380,24 @@ def test_what_is_no_store_is_refused(kind: str, tmp_path: Path) -> None:
     assert {file.name for file in tmp_path.iterdir()} == {"runs.db"}
 
 
-def test_claims_follow_no_link(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("plant", "reason"),
+    [
+        (lambda place, victim: place.symlink_to(victim), "symbolic links"),
+        (lambda place, victim: place.symlink_to(victim.with_name("new")), "symbolic links"),
+        (lambda place, victim: place.hardlink_to(victim), "single name"),
+        (lambda place, _: os.mkfifo(place), "not a regular file"),
+    ],
+)
+def test_claims_follow_no_link(plant: Callable[[Path, Path], None], reason: str, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
     place = tmp_path / "mlflow.db.claims"
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
-    place.symlink_to(victim)
-    with pytest.raises(UserError, match="symbolic links"):
-        Claims.open_for_store(uri)
-    place.unlink()
-    place.symlink_to(tmp_path / "new")
-    with pytest.raises(UserError, match="symbolic links"):
-        Claims.open_for_store(uri)
-    place.unlink()
-    place.hardlink_to(victim)
-    with pytest.raises(UserError, match="single name"):
-        Claims.open_for_store(uri)
-    place.unlink()
-    os.mkfifo(place)
-    with pytest.raises(UserError, match="not a regular file"):
-        Claims.open_for_store(uri)
+    plant(place, victim)
+    with pytest.raises(UserError, match=reason):
+        Claims.open_for_store(f"sqlite:///{tmp_path}/mlflow.db")
     assert victim.read_text() == "precious"
-    assert not (tmp_path / "new").exists()
+    assert {file.name for file in tmp_path.iterdir()} == {"victim", place.name}
 
 
 def test_a_claim_on_a_full_disk_is_a_lost_store() -> None:
@@ -423,10 +415,9 @@ def test_a_lock_follows_no_link(tmp_path: Path) -> None:
     assert victim.read_text() == "precious"
 
 
-@given(st.dictionaries(st.sampled_from(sorted(FORMS["tag"])), TAG_VALUES))
+@given(st.dictionaries(st.sampled_from(sorted(TAG_FORMS)), TAG_VALUES))
 def test_whatever_the_tags_are_a_run_is_left_out_or_can_be_read(tags: dict[str, str]) -> None:
-    info = SimpleNamespace(run_id="a", run_name="a", start_time=1, status="RUNNING", lifecycle_stage="active")
-    run = SimpleNamespace(info=info, data=SimpleNamespace(tags=tags, params={}, metrics={}))
+    run = StoredRun("a", "a", "RUNNING", is_deleted=False, started=1, params={}, tags=tags, metrics={})
     if find_fault(run):
         return
     assert 0 <= int(tags.get("pid", 0)) < 2**31  # of all others, `os.kill` knows none

@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 from written_runs import write_run
 
-from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.stored_runs import (
+from bakeoff.pipeline.tracking.history import (
     RecordedJob,
     SweepRecord,
     find_runs_of_jobs,
     read_latest_sweep,
-    read_series,
     read_sweep_record,
-    search_stored_runs,
     write_sweep_record,
 )
+from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.stored_runs import read_series, search_stored_runs
 
 SCORES = [0.1, 0.5, 0.3]
 LATER = 1_800_000_000.0
@@ -74,7 +73,7 @@ def test_of_the_runs_of_a_job_the_newest_finished_one_is_found_else_the_newest(s
     for number in range(30):
         write_run(store, "svm", f"data {number}", None)
     found = find_runs_of_jobs(store, ["job", "lost", "never"])
-    assert {key: run.info.run_id for key, run in found.items()} == {"job": newest, "lost": lost}
+    assert {key: run.run_id for key, run in found.items()} == {"job": newest, "lost": lost}
 
 
 def test_series_are_in_the_order_of_the_folds_and_a_single_split_is_its_mean(store: Store) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 from command import Bakeoff, command_in
+
+from bakeoff.pipeline.tracking import provenance
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +70,18 @@ def test_tags_hold_identity_and_provenance_and_the_splits(kept: Any) -> None:
     rows = json.loads(tags["rows_per_fold"])
     assert list(rows) == ["train", "validation", "test"]
     assert sum(rows.values()) == pytest.approx(178)
+
+
+def test_the_commit_is_read_and_whether_files_differ_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "learner.py"
+    file.touch()
+    commands = ("init", "add .", "-c user.name=me -c user.email=me@localhost commit -m first", "rev-parse HEAD")
+    *_, commit = (subprocess.check_output(["git", *words.split()], text=True).strip() for words in commands)
+    ask = provenance.read_git_state.__wrapped__
+    assert ask() == (commit, False)
+    file.write_text("changed")
+    assert ask() == (commit, True)
 
 
 def test_the_dataset_is_an_input_with_its_digest(kept: Any) -> None:

@@ -25,9 +25,10 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring.metrics import ERROR
 from bakeoff.pipeline.stages.scoring.scorers import describe_definition, find_bounds, has_fixed_scale
 from bakeoff.pipeline.text.wording import count_nouns, format_range
+from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better, read_metric_entries
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, count_looks, read_series
+from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, read_series
 
 TEST_PREFIX = "test_"
 VALIDATION_PREFIX = "validation_"

@@ -30,7 +30,7 @@ from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.scoring.metrics import ANY_NUMBER, CLASSIFICATION, REGRESSION
 from bakeoff.pipeline.stages.scoring.scorers import find_bounds, has_fixed_scale, is_greater_better
 from bakeoff.pipeline.text.wording import count_nouns, join_words, name_first
-from bakeoff.pipeline.tracking.store import tidy_name
+from bakeoff.pipeline.tracking.stored_runs import tidy_name
 
 SCORE = "score"
 REQUIRED = ("dataset", "learner", SCORE)

@@ -23,9 +23,10 @@ from bakeoff.pipeline.commands.compare.request import (
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.sweep.jobs import Job
 from bakeoff.pipeline.text.wording import count_nouns, name_first
-from bakeoff.pipeline.tracking import provenance, run_content, stored_runs
+from bakeoff.pipeline.tracking import artifacts, history, provenance, stored_runs
 from bakeoff.pipeline.tracking.mlflow_tables import find_experiment
-from bakeoff.pipeline.tracking.store import REMOVED_PREFIX, Store, load_runs, open_store, search_runs
+from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.stored_runs import REMOVED_PREFIX, load_runs, search_runs
 
 KIND = "seal"
 FILE = "seal.json"
@@ -81,7 +82,7 @@ def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
     if request.base not in BEST_WORDS and request.base.split()[0] not in learners:
         raise UserError(f"base={request.base} is not among the sealed learners. {did_you_mean(request.base, learners)}")
     own = open_store(tracking["uri"], f"{tracking['experiment']}{SUFFIX}")
-    started = {start.job for start in stored_runs.read_starts(own, candidates)}
+    started = {start.job for start in history.read_runs_of_jobs(own, candidates)}
     if started:
         raise UserError(
             f"{len(started)} of {count_nouns(len(candidates), 'job')} have runs in {own.uri}, so it is too late to "
@@ -93,7 +94,7 @@ def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
     tags = {**provenance.list_tags(), KIND_TAG: KIND, KIND: request.seal, DIGEST_TAG: _digest(text)}
     run_id, address = own.writer.create_run(own.experiment_id, f"{KIND} {request.seal}", tags)
     # Only a finished run is a seal.
-    with run_content.run_folder(own, address, run_id) as folder:
+    with artifacts.run_folder(own, address, run_id) as folder:
         (folder / FILE).write_text(text)
     own.writer.end_run(run_id, stored_runs.FINISHED)
     return tags[DIGEST_TAG]
@@ -123,7 +124,7 @@ def check_seal(store: Store, comparison: Comparison, request: SelectionRequest) 
     if word and not chosen:
         raise UserError(f"seal={word} is not in {store.uri}. {did_you_mean(word, [tags[KIND] for tags, _ in own])}")
     runs = load_runs(store, comparison.run_ids if chosen else (), ["config_hash"], [])
-    jobs = {str(run.info.run_id): run.data.tags.get("config_hash", "") for run in runs}
+    jobs = {run.run_id: run.tags.get("config_hash", "") for run in runs}
     sentences = []
     for tags, seal in chosen:
         name, digest = tags[KIND], tags[DIGEST_TAG]
@@ -137,7 +138,7 @@ def check_seal(store: Store, comparison: Comparison, request: SelectionRequest) 
 
 def _judge_seal(store: Store, seal: Seal, tags: Mapping[str, str], deviations: Sequence[str]) -> str:
     """Return whether the sealed jobs started after the seal, were kept, and answer the sealed question."""
-    starts = stored_runs.read_starts(store, seal.candidates)
+    starts = history.read_runs_of_jobs(store, seal.candidates)
     sealed = datetime.fromisoformat(seal.sealed).timestamp() * MILLISECONDS_PER_SECOND
     n_runs, n_jobs = len(starts), sum(f"{REMOVED_PREFIX}{job}" in tags for job in seal.candidates)
     faults = {
@@ -194,8 +195,8 @@ def _read_seals(own: Store) -> Iterator[tuple[Mapping[str, str], Seal | None]]:
     """Yield the tags of each seal of a store, and the seal; None if its file does not fit its digest."""
     query = f"tags.{KIND_TAG} = '{KIND}' and {stored_runs.IS_FINISHED}"
     for run in search_runs(own, query, metrics=[]):
-        text = run_content.read_artifact(own, f"{run.info.artifact_uri}/{FILE}")
-        tags = run.data.tags
+        text = artifacts.read_artifact(own, f"{run.address}/{FILE}")
+        tags = run.tags
         yield tags, Seal(**json.loads(text)) if _digest(text) == tags[DIGEST_TAG] else None
 
 

@@ -36,19 +36,12 @@ from bakeoff.pipeline.tables.output_file import EXTENSIONS
 from bakeoff.pipeline.tables.report import Report
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns
-from bakeoff.pipeline.tracking import names, provenance, run_content
+from bakeoff.pipeline.tracking import artifacts, names, provenance
+from bakeoff.pipeline.tracking.history import RecordedJob, find_runs_of_jobs, read_latest_sweep, read_sweep_record
 from bakeoff.pipeline.tracking.names import KIND_TAGS as EXPERIMENT_TAGS
-from bakeoff.pipeline.tracking.store import Store, open_store, write_condition
+from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.store_writer import MAX_TAG_LETTERS, RunValues
-from bakeoff.pipeline.tracking.stored_runs import (
-    RecordedJob,
-    find_runs_of_jobs,
-    read_latest_sweep,
-    read_stored_runs,
-    read_sweep_record,
-    search_stored_runs,
-    to_stored_run,
-)
+from bakeoff.pipeline.tracking.stored_runs import read_stored_runs, search_stored_runs, write_condition
 
 KIND = "comparison"
 RUNS_TAG = "compared_runs"
@@ -137,7 +130,7 @@ def _select_sweep(store: Store, word: str) -> Selection:
         description = f"{count_nouns(len(runs), 'run')} with the tag sweep={record.name}"
         return Selection(list(map(describe_run, runs)), description)
     stored = find_runs_of_jobs(store, [job.hash for job in record.jobs if job.hash])
-    known = {job_hash: describe_run(to_stored_run(run)) for job_hash, run in stored.items()}
+    known = {job_hash: describe_run(run) for job_hash, run in stored.items()}
     facts = [_describe_job(job, known.get(job.hash)) for job in record.jobs]
     return Selection(facts, f"{count_nouns(len(record.jobs), 'job')} of sweep {record.name}")
 
@@ -273,7 +266,7 @@ def keep_report(
         own.writer.add_values(run_id, RunValues(params={"question": report.question, **(params or {})}))
         texts = {f"{kind}{EXTENSIONS[to]}": render(to) for to in FORMATS}
         texts[RUNS_FILE] = json.dumps(dict(runs), indent=1)
-        with run_content.run_folder(own, address, run_id) as folder:
+        with artifacts.run_folder(own, address, run_id) as folder:
             for name, text in texts.items():
                 (folder / name).write_bytes(text.encode())
             for name, content in (pictures or {}).items():

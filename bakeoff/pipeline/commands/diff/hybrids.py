@@ -40,10 +40,11 @@ from bakeoff.pipeline.sweep.jobs import DONE_KINDS, SWEEPS_FOLDER, Job
 from bakeoff.pipeline.sweep.refit import read_finished_run
 from bakeoff.pipeline.sweep.request import run_requested_sweep
 from bakeoff.pipeline.text.wording import join_words
+from bakeoff.pipeline.tracking.history import find_runs_of_sweep
 from bakeoff.pipeline.tracking.names import find_headline, find_run_id, names_run
-from bakeoff.pipeline.tracking.run_content import read_stored_config, restore_config
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.stored_runs import StoredRun, find_runs_of_sweep, read_series, read_stored_runs
+from bakeoff.pipeline.tracking.stored_config import read_stored_config, restore_config
+from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_series, read_stored_runs
 
 SEED = "seed"
 

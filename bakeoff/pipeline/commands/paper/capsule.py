@@ -24,7 +24,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import replace_file, write_whole
 from bakeoff.pipeline.text.wording import cut_text
-from bakeoff.pipeline.tracking.store import FORMS
+from bakeoff.pipeline.tracking.stored_runs import TAG_FORMS
 
 CODE_FOLDER = "code"
 FORMAT = 1
@@ -154,7 +154,7 @@ def _require_facts(place: str, given: Mapping[str, Any], kinds: Mapping[str, Any
     """Reject a part of the manifest that lacks a fact, or has one of another type or form."""
     for key, kind in kinds.items():
         value = given[key]
-        form = FORMS["tag"].get(key, rf"(?s:.{{,{MAX_LETTERS}}})")
+        form = TAG_FORMS.get(key, rf"(?s:.{{,{MAX_LETTERS}}})")
         text = ",".join(value) if isinstance(value, list) else str(value)
         if not isinstance(value, kind) or not re.fullmatch(form, text):
             shown = cut_text(repr(value), MAX_LETTERS)

@@ -31,8 +31,8 @@ from bakeoff.pipeline.stages.dataset.files import find_files
 from bakeoff.pipeline.sweep.differences import TIME_PREFIXES
 from bakeoff.pipeline.sweep.study_file import DATA_FOLDER, PLACES, REFUSED, WORDS, Line
 from bakeoff.pipeline.tracking.provenance import pin_versions
-from bakeoff.pipeline.tracking.run_content import list_files, rename_files, restore_config
 from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.stored_config import list_files, rename_files, restore_config
 from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, StoredRun, read_series
 
 README = """\

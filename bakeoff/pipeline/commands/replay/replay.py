@@ -28,7 +28,7 @@ from bakeoff.pipeline.sweep.differences import (
 from bakeoff.pipeline.sweep.job_runner import execute_job, prepare_job
 from bakeoff.pipeline.sweep.refit import read_finished_run, repeat_tuning
 from bakeoff.pipeline.text.wording import join_words
-from bakeoff.pipeline.tracking import NoTracker, models, names, provenance, run_content, stored_runs
+from bakeoff.pipeline.tracking import NoTracker, history, models, names, provenance, stored_config, stored_runs
 from bakeoff.pipeline.tracking.store import Store, open_store
 
 NO_TRACKING = {"_target_": "bakeoff.pipeline.tracking.NoTracker"}
@@ -104,7 +104,7 @@ def replay_runs(request: RefitRequest, sweep: str, folder: str | None) -> Iterat
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     if sweep:
-        run_ids = stored_runs.find_runs_of_sweep(store, sweep)
+        run_ids = history.find_runs_of_sweep(store, sweep)
     else:
         run_ids = [names.find_run_id(store, request.run, request.dataset)]
     resources = PartCache()
@@ -126,7 +126,7 @@ def _replay_run(
         The run cannot be repeated.
     """
     run = read_finished_run(store, run_id)
-    restored = run_content.restore_config(store, run_id, request.trust, request.dataset__path, folder)
+    restored = stored_config.restore_config(store, run_id, request.trust, request.dataset__path, folder)
     spec = settle_config({**restored, "tracking": NO_TRACKING, "figures": []})
     dataset = resources.get_dataset(spec)
     if dataset.digest() != run.tags.get("dataset_digest"):  # other data have other scores

@@ -15,7 +15,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.jobs import ShowWork
 from bakeoff.pipeline.sweep.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.tables.output_file import FIGURE, replace_file, require_apart_from_store
-from bakeoff.pipeline.tracking import run_content, sqlite_file
+from bakeoff.pipeline.tracking import artifacts, sqlite_file
 from bakeoff.pipeline.tracking.store import Store, list_store_paths
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
@@ -89,9 +89,9 @@ def _draw_into(folder: Path, run: LoadedRun, choice: FigureChoice, show_work: Sh
 
 def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run: StoredRun) -> None:
     """Copy the files to a folder, or add them to the artifacts of the run."""
-    artifacts = run_content.run_folder(store, run.address, run.run_id)
+    own_folder = artifacts.run_folder(store, run.address, run.run_id)
     try:
-        with artifacts if target is None else nullcontext(target) as folder:
+        with own_folder if target is None else nullcontext(target) as folder:
             folder.mkdir(parents=True, exist_ok=True)
             # A table belongs to the picture beside it.
             for path in [target / file.name for file in reversed(files)] if target else ():

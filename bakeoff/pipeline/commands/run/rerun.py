@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bakeoff.pipeline.config import requests, trust
 from bakeoff.pipeline.sweep.compose import override_text
-from bakeoff.pipeline.tracking import provenance, stored_runs
+from bakeoff.pipeline.tracking import history, provenance
 from bakeoff.pipeline.tracking.store import open_store
 
 HYDRA_WORD = re.compile(r"[+~]*hydra([=.@/]|$)")
@@ -46,14 +46,14 @@ def find_failed_jobs(request: RerunRequest) -> tuple[list[list[str]], list[str]]
         There is no store, or no such sweep.
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    stored_runs.end_orphans(store)
-    here = stored_runs.name_author(provenance.find_user(), provenance.describe_machine()["host"])
+    history.end_orphans(store)
+    here = history.name_author(provenance.find_user(), provenance.describe_machine()["host"])
     # The store that a job refers to may have been moved here.
     place = {"tracking.uri": request.tracking__uri, "tracking.experiment": request.tracking__experiment}
     overrides = []
     notes = []
-    sweep = stored_runs.find_sweep_name(store, request.sweep) if request.sweep else None
-    for job in stored_runs.find_failed_jobs(store, sweep):
+    sweep = history.find_sweep_name(store, request.sweep) if request.sweep else None
+    for job in history.find_failed_jobs(store, sweep):
         words = [word for word in job.overrides if not trust.is_trust_word(word) and not HYDRA_WORD.match(word)]
         if job.author != here:
             notes.append(f"a job of {job.author} runs again: bakeoff {shlex.join(words)}")

@@ -18,11 +18,12 @@ from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
 from bakeoff.pipeline.sweep.refit import LoadedRun, load_run
 from bakeoff.pipeline.tracking.card import describe_run_lines, format_mean, write_tuned
+from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.models import store_version
 from bakeoff.pipeline.tracking.names import ModelName, find_alias, find_headline, parse_model_name
 from bakeoff.pipeline.tracking.provenance import read_versions
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import StoredRun, count_looks
+from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 
 def fit_on_all_rows(experiment: Experiment) -> FittedModel:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from bakeoff.pipeline.config.options import (
     GROUPS,
@@ -27,6 +27,7 @@ from bakeoff.pipeline.text.wording import format_score, shorten_id
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.names import RegisteredVersion
+    from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
 
 RUNS = "runs"
@@ -145,7 +146,8 @@ def _print_stored(group: str, request: ListRequest) -> None:
     """Print the runs of an experiment, or each version of the registered models, the newest first."""
     from bakeoff.pipeline.tables.output_file import render_csv
     from bakeoff.pipeline.tracking.names import list_versions
-    from bakeoff.pipeline.tracking.store import open_store, search_runs
+    from bakeoff.pipeline.tracking.store import open_store
+    from bakeoff.pipeline.tracking.stored_runs import search_runs
 
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     write = repr if request.to == CSV else format_score
@@ -165,16 +167,14 @@ def _print_stored(group: str, request: ListRequest) -> None:
         print(f"no {group} in experiment {request.tracking__experiment} of {hide_secrets(store.uri)}; {cure}")
 
 
-def _describe_run(run: Any, write: Callable[[float], str]) -> tuple[str, ...]:
+def _describe_run(run: StoredRun, write: Callable[[float], str]) -> tuple[str, ...]:
     """Return the cells of a run; those not recorded by another program are empty."""
     from bakeoff.pipeline.tracking.names import find_headline
 
-    data = run.data
-    headline = find_headline(data.params, data.metrics) or ""
-    started = datetime.fromtimestamp(run.info.start_time / 1000).isoformat(" ", "seconds")
-    score = write(data.metrics[headline]) if headline else ""
-    name = run.info.run_name or ""
-    return (run.info.run_id, name, run.info.status, started, headline, score, data.tags.get("sweep", ""))
+    headline = find_headline(run.params, run.metrics) or ""
+    started = datetime.fromtimestamp(run.started / 1000).isoformat(" ", "seconds")
+    score = write(run.metrics[headline]) if headline else ""
+    return (run.run_id, run.name, run.status, started, headline, score, run.tags.get("sweep", ""))
 
 
 def _describe_version(version: RegisteredVersion) -> tuple[str, ...]:

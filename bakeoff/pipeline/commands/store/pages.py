@@ -25,12 +25,13 @@ from urllib.parse import urlsplit
 from bakeoff.pipeline.config.requests import ExperimentRequest
 from bakeoff.pipeline.errors import StoreError, UserError, first_line
 from bakeoff.pipeline.text.secrets import strip_secrets
+from bakeoff.pipeline.tracking.history import find_runs_of_sweep
 from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.mlflow_tables import ADDRESS_COLUMNS, list_store_errors, read_rows
 from bakeoff.pipeline.tracking.names import KIND_TAGS, find_headline, is_greater_better
 from bakeoff.pipeline.tracking.sqlite_file import find_artifacts
-from bakeoff.pipeline.tracking.store import Store, open_store, search_runs, store_uri, write_condition
-from bakeoff.pipeline.tracking.stored_runs import IS_FINISHED, find_runs_of_sweep
+from bakeoff.pipeline.tracking.store import Store, open_store, store_uri
+from bakeoff.pipeline.tracking.stored_runs import IS_FINISHED, search_runs, write_condition
 
 HOST = "127.0.0.1"
 LEADERBOARD = "bakeoff-leaderboard"
@@ -175,7 +176,7 @@ def make_views(store: Store, sweep: str) -> Iterator[tuple[str, str, dict[str, A
     headlines = _find_headlines(runs) or _find_headlines(list(search_runs(store, IS_JOB, MAX_LOADED_RUNS)))
     if not headlines:
         return
-    metrics = {metric for run in runs for metric in run.data.metrics}
+    metrics = {metric for run in runs for metric in run.metrics}
     # MLflow's page has room for three columns on a narrow screen.
     columns = [f"metrics.`{name}`" for name in headlines]
     columns += [f"params.`{name}`" for name in _list_telling_params(runs)]
@@ -210,9 +211,9 @@ def _find_headlines(runs: Sequence[Any]) -> dict[str, bool]:
     """Return the headline scores of runs, newest run first, and whether greater values are better."""
     headlines: dict[str, bool] = {}
     for run in runs:
-        name = find_headline(run.data.params, run.data.metrics)
+        name = find_headline(run.params, run.metrics)
         if name is not None and name not in headlines:
-            headlines[name] = is_greater_better(name, run.data.params)
+            headlines[name] = is_greater_better(name, run.params)
     return headlines
 
 
@@ -221,11 +222,11 @@ def _list_telling_params(runs: Sequence[Any]) -> list[str]:
     words: list[str] = []
     for run in runs:
         with suppress(ValueError):  # truncated, because it was longer than a tag may be
-            words += json.loads(run.data.tags.get("overrides", "[]"))
+            words += json.loads(run.tags.get("overrides", "[]"))
     told: list[str] = []
     known: list[tuple[str, ...]] = [() for _ in runs]
     for key in dict.fromkeys([*GROUPS, *(word.lstrip("+~").split("=")[0] for word in words)]):
-        finer = [(*values, run.data.params.get(key, "")) for values, run in zip(known, runs, strict=True)]
+        finer = [(*values, run.params.get(key, "")) for values, run in zip(known, runs, strict=True)]
         if key in GROUPS or len({*finer}) > len({*known}):
             told.append(key)
             known = finer

@@ -17,7 +17,9 @@ from typing import Annotated
 from bakeoff.pipeline.config.requests import ExperimentRequest, StoreRequest, Word
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import shorten_id, show_in_line
+from bakeoff.pipeline.tracking.artifacts import delete_folder, find_own_folder
 from bakeoff.pipeline.tracking.heartbeat import has_lost_process
+from bakeoff.pipeline.tracking.history import find_sweep_runs
 from bakeoff.pipeline.tracking.limited_calls import is_server
 from bakeoff.pipeline.tracking.mlflow_tables import (
     DEFAULT_EXPERIMENT,
@@ -34,16 +36,14 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
 )
 from bakeoff.pipeline.tracking.names import find_run_id, list_versions
 from bakeoff.pipeline.tracking.sqlite_file import find_file
-from bakeoff.pipeline.tracking.store import (
+from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.stored_runs import (
     REMOVED_PREFIX,
-    Store,
-    delete_folder,
     find_fault,
-    find_own_folder,
-    open_store,
+    read_stored_runs,
+    search_stored_runs,
     tidy_name,
 )
-from bakeoff.pipeline.tracking.stored_runs import find_sweep_runs, search_stored_runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,5 +245,5 @@ def _is_running(store: Store, item: StoredItem) -> bool:
     """Whether a process is writing a run; a faulty run is never written by bakeoff."""
     if item.status != "RUNNING":
         return False
-    run = store.client.get_run(item.item_id)
+    (run,) = read_stored_runs(store, [item.item_id])
     return not find_fault(run) and not has_lost_process(run)

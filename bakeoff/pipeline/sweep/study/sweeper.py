@@ -19,7 +19,7 @@ from bakeoff.pipeline.sweep.study.space import SearchSpace, parse_space
 from bakeoff.pipeline.sweep.study.storage import Objective, StudyKey, StudySettings, make_study_key, open_study
 from bakeoff.pipeline.sweep.study.trials import JOB, RUN, TrialSearch
 from bakeoff.pipeline.text.wording import format_score
-from bakeoff.pipeline.tracking import run, stored_runs
+from bakeoff.pipeline.tracking import history, run
 
 
 def run_study(settings: StudySettings, command: SweepCommand) -> SweepReport:
@@ -96,7 +96,7 @@ def _run_trials(
         tracker = run.get_tracker(runner.resources, key.spec)
         tracker.open_store()
         if tracker.store is not None:
-            stored_runs.end_orphans(tracker.store)
+            history.end_orphans(tracker.store)
         display.show(f"study {key.name}: {key.aims}; {search.count_finished()} of {search.n_jobs} trials are finished")
         display.n_ended = search.count_finished()
         try:

@@ -29,7 +29,7 @@ from bakeoff.pipeline.sweep.jobs import (
 )
 from bakeoff.pipeline.sweep.study.space import Dimension, SearchSpace, Suggestion
 from bakeoff.pipeline.sweep.study.storage import Objective, StudyKey
-from bakeoff.pipeline.tracking import run, stored_runs
+from bakeoff.pipeline.tracking import history, run, stored_runs
 from bakeoff.pipeline.tracking.heartbeat import ProcessSign, identify_process
 from bakeoff.pipeline.tracking.store import Store
 
@@ -212,7 +212,7 @@ class TrialSearch(engine.Search):
             store = self._find_store()
             if store is None:  # other machines cannot be checked
                 return False
-            heartbeat = stored_runs.read_heartbeat(store, attributes.get(JOB, {}).get("config_hash", ""))
+            heartbeat = history.read_heartbeat(store, attributes.get(JOB, {}).get("config_hash", ""))
             sign = replace(sign, beat=max(sign.beat, heartbeat))
         return sign.is_own or sign.is_gone
 

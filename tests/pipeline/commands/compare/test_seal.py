@@ -15,8 +15,8 @@ from command import Bakeoff, command_in, enter
 
 from bakeoff.pipeline.commands.compare.comparison import Cell
 from bakeoff.pipeline.commands.compare.seal import REPEATS, Seal, _compare_candidates
-from bakeoff.pipeline.tracking.store import open_store
-from bakeoff.pipeline.tracking.stored_runs import read_starts
+from bakeoff.pipeline.tracking.history import read_runs_of_jobs
+from bakeoff.pipeline.tracking.store import Store, open_store
 
 JOBS = ("learner=knn,majority", "dataset=iris", "evaluation=kfold", "tracking.models=false")
 QUESTION = ("metrics=accuracy", "base=majority", "alpha=0.01")
@@ -184,7 +184,7 @@ def test_a_server_tells_the_starts_that_the_database_tells(sealed: Bakeoff, monk
     store = open_store(None, "bakeoff")
     (file,) = (sealed.folder / "outputs").rglob("seal.json")
     hashes = list(json.loads(file.read_text())["candidates"])
-    starts = read_starts(store, hashes)
-    monkeypatch.setattr("bakeoff.pipeline.tracking.stored_runs.has_database", lambda client: False)
-    assert sorted(read_starts(store, hashes)) == sorted(starts)
+    starts = read_runs_of_jobs(store, hashes)
+    monkeypatch.setattr(Store, "is_database", False)
+    assert sorted(read_runs_of_jobs(store, hashes)) == sorted(starts)
     assert len(starts) == 2

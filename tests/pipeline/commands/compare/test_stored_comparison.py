@@ -10,8 +10,8 @@ from written_runs import write_run
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stored_comparison import select_runs
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tracking.history import RecordedJob, SweepRecord, write_sweep_record
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.stored_runs import RecordedJob, SweepRecord, write_sweep_record
 
 SCORES = [0.1, 0.5, 0.3]
 LATER = 1_800_000_000.0
