@@ -192,7 +192,6 @@ def test_a_function_of_another_module_is_refused_in_a_search() -> None:
         ({"metric": ["euclidean", 3, None]}, True),
         ({"metric": [np.load]}, False),
     ],
-    ids=str,
 )
 def test_a_part_is_known_to_be_storable_if_all_that_it_holds_is(part: Any, is_known_to_be_storable: bool) -> None:
     assert estimator_file.is_known(part) is is_known_to_be_storable
