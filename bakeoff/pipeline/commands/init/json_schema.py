@@ -26,6 +26,7 @@ from bakeoff.pipeline.config.options import (
 from bakeoff.pipeline.config.requests import read_sentences
 from bakeoff.pipeline.config.targets import TARGET_KEY, name_key, read_own_names, walk
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.text.wording import MISSING_VALUE
 
 FRAME = Path(__file__).parent / "schema.json"
 EXPERIMENT = "experiment"
@@ -95,6 +96,8 @@ def _add_keys(properties: Keys, node: Mapping[str, Any], found: Any, notes: Mapp
         annotation = formatannotation(parameters[key].annotation) if key in parameters else default
         kinds = constraints.get(key) or annotation.strip("'").split(" | ")
         allowed = [*(_describe_kind(kind, known) for kind in kinds), _refer("reference")]
+        if node.get(key) == MISSING_VALUE:
+            allowed.append({"const": MISSING_VALUE})
         properties.setdefault(key, {"description": notes.get(key, ""), "anyOf": allowed})
 
 
