@@ -222,7 +222,7 @@ def summarize(rows: Sequence[Row]) -> list[str]:
         verdicts = [row.judge(variant) for row in rows]
         mean = np.mean([(row.scores[variant] - row.scores[ONE_HOT]).mean() for row in rows])
         lines.append(
-            f"- {variant}: {verdicts.count(-1)} of {len(rows)} told apart below one-hot, {verdicts.count(1)} above; "
+            f"- {variant}: {verdicts.count(-1)} of {len(rows)} significantly below one-hot, {verdicts.count(1)} above; "
             f"mean difference {mean:+.3f}"
         )
     return lines

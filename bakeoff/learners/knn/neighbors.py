@@ -555,7 +555,7 @@ def predict_local_planes(Q: np.ndarray, X: np.ndarray, y: np.ndarray, share: np.
     varies = spread > MIN_RELATIVE_SPREAD * np.abs(mean)
     spread = np.where(varies, spread, 1.0)
     scaled = np.where(varies[:, None], offset / spread[:, None], 0.0)  # (m, K, d)
-    rounding = RELATIVE_CELL_ROUNDING * np.abs(mean) / spread  # (m, d), of a column in units of its spread
+    rounding = RELATIVE_CELL_ROUNDING * np.abs(mean) / spread  # (m, d), the error of each mean, in units of spread
     least = np.sqrt((rounding**2).sum(axis=1, where=varies))  # (m,)
     slope = _fit_slopes(scaled, y - level[:, None], share, np.maximum(MIN_RELATIVE_SINGULAR_VALUE, least))  # (m, d)
     step = np.where(varies, (Q - mean) / spread, 0.0)  # (m, d)

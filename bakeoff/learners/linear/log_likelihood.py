@@ -148,7 +148,7 @@ class LogLikelihood:
 
         Adding the same weights to all classes does not change any probability. In the softmax form, J is flat in that
         direction or curved only by the penalty, and the gradient is zero; curvature is added in that direction, which
-        does not change the optimum and makes the matrix regular.
+        does not change the optimum and makes the matrix nonsingular.
         """
         K, D = point.theta.shape
         blocks = np.empty((K, D, K, D))

@@ -131,9 +131,9 @@ class BlockedPass:
     losses : list of float
         -Σ margin over the mistakes of each pass.
     n_mistakes : int
-        Of the last pass; before the first one, n.
+        The mistakes of the last pass; before the first pass, n.
     plane : ndarray of shape (d + 1,)
-        The last one.
+        The plane after the last pass.
     """
 
     def __init__(self, rows: np.ndarray, rates: np.ndarray, plane: np.ndarray, *, averaged: bool) -> None:

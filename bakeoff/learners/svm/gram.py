@@ -443,7 +443,7 @@ def make_training_space(
     """
     shift = np.zeros(1)
     length_unit = 1.0
-    # A mean depends only on relative weights, and in this unit their sum does not overflow.
+    # A mean depends only on relative weights, and with a maximum weight of 1 their sum does not overflow.
     weight = sample_weight / sample_weight.max()
     with np.errstate(over="ignore", invalid="ignore"):
         gamma_value = _resolve_gamma(gamma, X, weight)

@@ -119,12 +119,12 @@ class Audit:
         # This check has no key: a score on fitted rows is wrong, while other findings may be harmless.
         shared = find_shared_rows(splits)
         if shared:
-            raise UserError(f"{shared} Correct the splitter; audit=none accepts it.")
+            raise UserError(f"{shared} Correct the splitter, or set audit=none to accept this.")
         warnings: list[str] = []
         for key, sentences in self._iter_findings(experiment, splits):
             for sentence in sentences:
                 if getattr(self, key) == REFUSE:
-                    raise UserError(f"{sentence} audit.{key}=warn accepts it.")
+                    raise UserError(f"{sentence} To accept this, set audit.{key}=warn.")
                 warnings.append(sentence)
         return AuditVerdict(tuple(warnings))
 

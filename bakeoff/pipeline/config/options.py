@@ -219,7 +219,7 @@ def load_yaml(text: str, name: str) -> Any:
                 raise UserError(f"{place}: more than {MAX_DEPTH} lists or mappings are nested; use fewer.")
         yaml.load(text, get_yaml_loader())
         return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError) as error:  # the latter for a date such as 2026-02-30
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2026-02-30
         raise UserError(f"{name} is not YAML: {' '.join(str(error).split())}; correct the file.") from error
 
 

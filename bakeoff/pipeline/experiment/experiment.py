@@ -99,7 +99,7 @@ class PreparedTables:
         for warning in kept.caught:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         table = kept.table
-        # A learner that changes its table must not change those of other learners.
+        # A learner that changes its table must not change the tables of other learners.
         return kept.steps, table.copy(deep=not HAS_LAZY_COPIES) if isinstance(table, pd.DataFrame) else table
 
     def _keep(self, key: tuple[Any, ...], new: Prepared) -> None:

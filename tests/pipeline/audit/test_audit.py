@@ -56,7 +56,7 @@ def test_groups_in_several_parts_give_a_warning_and_are_refused_by_strict() -> N
     built = experiment(data, splitter=DividingGroups())
     (warning,) = Audit(columns="ignore").check(built, built.make_splits()).warnings
     assert "of 10 groups have rows in several parts" in warning
-    with pytest.raises(UserError, match=r"audit\.groups=warn accepts it"):
+    with pytest.raises(UserError, match=r"To accept this, set audit\.groups=warn\."):
         Audit(groups="refuse").check(built, built.make_splits())
     assert warnings_of(data, Audit(columns="ignore")) == ()  # holdout keeps groups together
 
@@ -80,7 +80,7 @@ def test_copies_of_training_rows_are_counted_and_can_be_refused() -> None:
     splitter = KFold(folds=N + 5, stratify=False)  # each row is tested by a model that knows its copy
     (warning,) = warnings_of(twice, splitter=splitter)
     assert "10 of 205 test rows are identical, including the target" in warning
-    with pytest.raises(UserError, match=r"audit\.duplicates=warn accepts it"):
+    with pytest.raises(UserError, match=r"To accept this, set audit\.duplicates=warn\."):
         warnings_of(twice, Audit(duplicates="refuse"), splitter=splitter)
     assert warnings_of(twice, Audit(duplicates="ignore"), splitter=splitter) == ()
 

@@ -53,7 +53,7 @@ def test_one_of_several_targets_is_chosen_and_the_others_are_left_out(
 
 def test_a_sparse_dataset_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     serve_openml(monkeypatch, 292)
-    with pytest.raises(UserError, match="the dataset 'Australian' of OpenML is sparse, which is not supported"):
+    with pytest.raises(UserError, match="the OpenML dataset 'Australian' is sparse; sparse datasets are not supported"):
         load_openml(id=292, data_home=str(tmp_path))
 
 

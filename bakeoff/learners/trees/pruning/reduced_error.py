@@ -80,7 +80,7 @@ def sum_squares_at_nodes(tree: Tree, stop: np.ndarray, y: np.ndarray, weight: np
     drift = np.bincount(stop, weights=weight * residual, minlength=k)
     mass = np.bincount(stop, weights=weight, minlength=k)
     mass = tree.sum_over_subtrees(mass)
-    # From the bottom up, squares about a node's own prediction b are converted to squares about its parent's one a:
+    # From the bottom up, squared errors about a node's prediction b become squared errors about its parent's a:
     # Σw(y-a)² = Σw(y-b)² + 2(b-a)Σw(y-b) + (b-a)²Σw
     as_leaf = squares.copy()
     parent = tree.parent
@@ -193,7 +193,7 @@ def limit_errors(counts: np.ndarray, confidence: float) -> np.ndarray:
 def estimate_extra_errors(n: np.ndarray, errors: np.ndarray, confidence: float) -> np.ndarray:
     """Return the number to add to ``errors`` (k,) among weights n (k,) for the upper confidence limit, as in C4.5.
 
-    The limit is exact for no error (p solves (1-p)^n = CF), linear between no error and one error, and beyond that the
+    The limit is exact for no error (p solves (1-p)^n = CF), linear between no error and one error, and beyond that a
     normal approximation with continuity correction.
     """
     for_no_error = n * (1 - np.exp(np.log(confidence) / n))  # (k,)

@@ -223,7 +223,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class PairResult:
-    """Two configurations on one dataset by one metric, fold by fold.
+    """A fold-by-fold comparison of two configurations on one dataset by one metric.
 
     Differences are oriented so that a positive one means that the first configuration is better, also for errors.
 

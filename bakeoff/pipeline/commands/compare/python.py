@@ -46,8 +46,8 @@ def compare(
         Further keys of the command: ``sweep``, ``filter``, ``alpha``, ``rope``, ``pairs``, ``overall``,
         ``choice``, ``until``, ``repeats``, ``dataset``, ``tracking__uri`` and
         ``tracking__experiment``. The store defaults to that of the results, or else to that of `run`. For a
-        table, ``metric`` is the name of its scores, and ``greater_is_better`` their direction, which is required
-        if the metric is not a known one.
+        table, ``metric`` is the name of its scores. ``greater_is_better`` is their direction, and is required
+        unless bakeoff has the metric.
 
     Returns
     -------

@@ -161,7 +161,7 @@ def _find_data(jobs: Jobs) -> dict[str, Path]:
     for path in dict.fromkeys(path for _, spec in jobs if spec for path in list_files(spec["dataset"])):
         for file in find_files("path", path):
             if found.setdefault(f"{DATA_FOLDER}/{file.name}", file) != file:
-                raise UserError(f"{file} has the name of another file of the study; rename one of the two.")
+                raise UserError(f"{file} has the same name as another file of the study; rename one of them.")
     return dict(sorted(found.items()))
 
 
@@ -252,7 +252,7 @@ def _write_line(facts: RunFacts, spec: Mapping[str, Any], options: dict[str, dic
     parts = {key: value for key, value in spec.items() if key not in LEFT_OUT}
     dataset = rename_files(parts["dataset"], DATA_FOLDER)
     parts["dataset"] = {**dataset, **{key: place for key, place in PLACES.items() if key in dataset}}
-    if TRIED_TAG in run.tags:  # within a time limit, each machine would try another number of candidates
+    if TRIED_TAG in run.tags:  # within a time limit, each machine would try a different number of candidates
         parts["tuning"] = {**parts["tuning"], "tried": json.loads(run.tags[TRIED_TAG])}
     line: Line = {}
     for key, value in parts.items():

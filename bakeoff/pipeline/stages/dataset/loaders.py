@@ -259,7 +259,7 @@ def load_openml(id: int, target: str | None = None, data_home: str | None = None
     details = bunch["details"]
     frame = bunch["frame"]
     if frame is None:
-        raise UserError(f"the dataset {details['name']!r} of OpenML is sparse, which is not supported.")
+        raise UserError(f"the OpenML dataset {details['name']!r} is sparse; sparse datasets are not supported.")
     known = bunch["target_names"]
     chosen = _choose_target(known, target)
     others = [each for each in known if each != chosen] if chosen in known else []
@@ -480,7 +480,7 @@ def explain_missing_targets(n_missing: int, target: str, source: str) -> str:
 
 
 def _answer_missing_targets(is_kept: np.ndarray, target: Cells, roles: Roles, name: str) -> tuple[str, ...]:
-    """Return a sentence about the rows without a target; raise UserError unless leaving them out was requested."""
+    """Return a sentence about the rows without a target; raise UserError unless the user chose to leave them out."""
     n_missing = int(np.count_nonzero(~is_kept))
     if n_missing == 0:
         return ()

@@ -291,7 +291,7 @@ class GroupRareValues(EachColumn):
     """Replace the rare values of each nominal column by one value; the columns stay nominal.
 
     scikit-learn's encoders can also group rare values, but only while encoding them. A value absent from the training
-    rows is rare, and a missing cell stays missing.
+    rows counts as rare, and a missing cell stays missing.
 
     Parameters
     ----------

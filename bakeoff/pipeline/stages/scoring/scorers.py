@@ -2,8 +2,8 @@
 
 A scorer takes a model and rows. Here it receives a model that returns stored predictions, so the same scorer object
 computes the same number, and the original model predicts only once for all metrics. A scorer such as ``neg_max_error``
-is minus an error, so that greater is better. The same error is available under its own name, ``max_error``: positive,
-and lower is better.
+is minus an error, so that greater is better. The same error is available under its own name, ``max_error``, as a
+positive number, so that lower is better.
 
 A user-defined metric is a mapping with a ``_target_``, which names a scorer or a function (y_true, y_pred), and may
 give the sign and needs of the function and its additional arguments. A dotted name alone means ``{_target_: NAME}``.
