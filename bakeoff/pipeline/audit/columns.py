@@ -125,7 +125,7 @@ MIN_ROUGH_CORRELATION = 0.9
 """Below this rank correlation on about `FILTER_ROWS` rows, a column is far from `MIN_RANK_CORRELATION` on all."""
 MIN_EXPLAINED_FRACTION = 0.999
 MAX_ERROR_RATIO = 0.05
-"""Presence reveals the target if rows of other targets are at most this fraction of those expected by chance."""
+"""Presence reveals the target if rows of other targets are at most this fraction of the number expected by chance."""
 MAX_CHANCE = 1e-5
 """Largest probability that rows unrelated to the target look like this: the probability that a noise column separates
 10 of 20 rows."""
@@ -266,7 +266,7 @@ def _explained_fraction(codes: np.ndarray, y: pd.Series) -> float:
 
 
 def _judge_side(codes: np.ndarray, is_in_side: np.ndarray) -> tuple[float, int, int, int]:
-    """Return how nearly all rows of a side share a target: the ratio of errors to those expected.
+    """Return how nearly all rows of a side share a target: the ratio of errors to the number expected by chance.
 
     The ratio is infinite if the agreement may be due to chance. It is followed by the code of the target, the number of
     rows that have it, and the number of rows.

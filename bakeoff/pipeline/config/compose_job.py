@@ -182,7 +182,7 @@ def own_hydra_state() -> Iterator[None]:
 
 DEFAULT_SPACE_KEY = "default_space"
 SIMPLER_KEY = "simpler"
-"""The key of a space that is no parameter: which values are simpler."""
+"""The only key of a space that is not a parameter: it declares which values are simpler."""
 DEFAULT_SELECT = "best"
 RESOLVER = "oc.env"
 RESOLVED = re.compile(
@@ -218,13 +218,13 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
 
 
 def _separate_order(spec: dict[str, Any]) -> None:
-    """Move what a space declares to be simpler, which is no parameter, to tuning if its choice depends on that."""
+    """Remove the declaration of simpler values, which is not a parameter, from spaces; tuning keeps it if needed."""
     tuning: Any = spec.get("tuning")
     searches = isinstance(tuning, dict) and "space" in tuning
     # Values under space replace the default space, but not the order of its parameters.
     spaces = [tuning["space"] if searches else None, spec.get("space"), spec.get(DEFAULT_SPACE_KEY)]
     found = [space.pop(SIMPLER_KEY) for space in spaces if isinstance(space, dict) and SIMPLER_KEY in space]
-    # The default leaves no trace, so that it has the identity that it had before there was a choice.
+    # The default is not recorded, so hashes are the same as before there was a choice.
     if searches and tuning.get("select") == DEFAULT_SELECT:
         del tuning["select"]
     elif searches and "select" in tuning and found:

@@ -202,7 +202,7 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
 
 
 PARSER: Any = overrides_parser
-"""Hydra's module, whose lexer accepts the letters of ASCII alone."""
+"""Hydra's module, whose lexer accepts only ASCII letters."""
 OPEN_ASCII_WORD = PARSER.InputStream
 
 

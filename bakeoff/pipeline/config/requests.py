@@ -190,7 +190,7 @@ class RefitRequest(RunRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class RowsRequest(RunRequest):
-    """A request about a model and the rows of a file, which is read as the file of its training rows was.
+    """A request about a model and the rows of a file, which is read like the file of the training rows.
 
     Attributes
     ----------

@@ -59,7 +59,7 @@ TARGET_KEY = "_target_"
 CACHE_PARAMETER = "memory"
 """A scikit-learn parameter with a folder of pickles, which may run arbitrary code when loaded."""
 PARAMETER_KEY = "parameter"
-"""The key with the name of a parameter in a figure that tries several of its values."""
+"""The key of a figure that names the parameter whose values the figure tries."""
 TRIED_KEYS = frozenset({"space", "default_space", "variants"})
 """Keys that contain parameters with values to try."""
 SCIKIT_LEARN = "sklearn"
@@ -160,7 +160,7 @@ def require_names(node: Any, key: str, trust: Sequence[str]) -> None:
     """
     parts_of_sklearn: list[Path] = []
     for path, value in walk(node, (key,) if key else ()):
-        # Few names can be that of a folder, and each of a thousand jobs has more than a hundred.
+        # Few keys can hold a folder, and each of a thousand jobs has more than a hundred keys.
         can_be_cache = path and (path[-1] == PARAMETER_KEY or CACHE_PARAMETER in str(path[-1]))
         if can_be_cache and SCIKIT_LEARN not in trust:
             inner = name_key(path)

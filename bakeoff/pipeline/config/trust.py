@@ -33,7 +33,7 @@ _PACKAGE = re.compile(r"(?!(null|true|false)$)[^\W\d]\w*")
 PARAMETER = re.compile(r"hydra\.sweeper\.params\.((\+{1,2}(?!hydra\b))?[^\W\d_][^\s=]*)")
 """A key that a sweep varies; Hydra's keys without a sign are rejected, with the cure, when the sweep is planned."""
 SWEEPS_FOLDER = re.compile(r"outputs/(sweeps/)?(?!(artifacts|sweeps|runs)$)[\w.-]*[\w-]")
-"""A plain name for a folder next to those named by time; ``artifacts`` contains the files of a store."""
+"""A plain name for a folder next to the folders named by time; ``artifacts`` contains the files of a store."""
 LAUNCHER_SETTING = re.compile(r"hydra\.launcher\.(?:ray\.(?:init\.|remote\.)?)?([A-Za-z]\w*)")
 CLUSTER_NAMES = ("partition", "qos", "account", "constraint", "exclude", "gres", "comment", "mem_per_cpu", "name")
 """Keys of a launcher with texts that select resources of a cluster."""
@@ -64,7 +64,7 @@ def read_trust(given: str | Sequence[str] = "") -> tuple[str, ...]:
     Raises
     ------
     UserError
-        A name cannot be that of a package.
+        A name cannot be the name of a package.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def read_trust_of_words(words: Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     UserError
-        A name cannot be that of a package.
+        A name cannot be the name of a package.
     """
     given = [word.partition("=")[2] for word in words if is_trust_word(word)]
     return read_trust(given[-1] if given else "")
@@ -109,7 +109,7 @@ def add_trust_of_environment(words: Sequence[str]) -> list[str]:
     Raises
     ------
     UserError
-        A name cannot be that of a package.
+        A name cannot be the name of a package.
     """
     names = read_trust_of_words(words)
     others = [word for word in words if not is_trust_word(word)]

@@ -22,7 +22,7 @@ UNITS = {"s": ("seconds", 1.0), "m": ("minutes", 60.0), "h": ("hours", 3600.0)}
 """The letter of a unit -> its name and its length in seconds."""
 MAX_SECONDS = 1e9
 MAX_NAME_LETTERS = 250
-"""File systems have no longer names of files, in which Hydra looks for options."""
+"""The maximum length of a file name on common systems; Hydra looks for an option in a file of its name."""
 FAULTS = {
     "^=": "the key is missing; write KEY=VALUE",
     r"^~([=@]|\Z)": "the key is missing; write ~KEY",
@@ -36,7 +36,7 @@ FAULTS = {
     rf"^~({'|'.join(REQUIRED_GROUPS)}|seed)([=@].*)?\Z": (
         r"\1 cannot be removed, because every job needs it; leave this word out, or choose with \1=…"
     ),
-    # As word processors and web pages write it, where a text begins.
+    # Quotation marks as written by word processors and web pages, at the beginning of a text.
     r"(?:^|[=\[{,:(\s])([“”„‘’‚«»])": (r"\1 would be part of the text; write straight quotation marks, ' or \""),
     r"^\+*([\w.]+)=.*\$\{\1\}": "the value refers to its own key; give a value",
     rf"([\[{{(][^\[{{(\])}}]*){{{MAX_DEPTH + 1}}}": f"more than {MAX_DEPTH} lists or mappings are nested; use fewer",
@@ -193,7 +193,7 @@ def read_invocation(own: Any) -> Invocation:
         A key applies only to sweeps.
     """
     choices = {str(group): str(option) for group, option in own.runtime.choices.items()}
-    # The time limit does not affect the result, so it is no part of the recorded command.
+    # The time limit does not affect the result, so it is not part of the recorded command.
     overrides = tuple(word for word in list_words(own.overrides.task) if find_part(word) != "timeout")
     keys = tuple(word.lstrip("+~").partition("=")[0] for word in overrides)
     for key in keys:

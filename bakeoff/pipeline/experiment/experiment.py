@@ -127,7 +127,7 @@ def derive_seed(seed: int, axis: str) -> int:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Everything that determines the result of a run, and a function that is told of its fits.
+    """Everything that determines the result of a run, and a function that is called after each fit.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ class Experiment:
 
     @property
     def fits_per_split(self) -> int:
-        """The number of fits of the learner on each split: those of tuning and decisions, and the scored one."""
+        """The number of fits of the learner on each split: the fits for tuning and decisions, and the scored fit."""
         return self.tuning.count_fits() + (self.decision_folds or 0)
 
     @property

@@ -47,7 +47,7 @@ FRAME_INCHES = 0.3
 MIN_TREE_INCHES = 3.0
 LEAF_INCHES = 1.05
 MAX_LEAVES = 14
-"""Of a tree with more leaves, the path to the current node is drawn."""
+"""If a tree has more leaves, only the path to its current node is drawn."""
 FOLDED = "…"
 NODE_TEXT = {**TEXT, "fontsize": NOTE_POINTS}
 CURVE_POINTS = 300
@@ -58,7 +58,7 @@ MAX_SCALE_RATIO = 4.0
 MAX_TICKS = 6
 SIDE_OPACITY = 0.18
 NUMBER_BOX: Any = {"facecolor": "white", "edgecolor": "none", "alpha": 0.6, "boxstyle": "round,pad=0.05"}
-"""The ground of a row's number, which lines cross."""
+"""The background of a row's number, which keeps it legible where lines cross it."""
 SEPARATORS: Any = {"colors": TEXT_COLOUR, "linewidths": 1.3}
 
 
@@ -269,7 +269,7 @@ def fold_branch(branch: Branch) -> Branch:
 
 
 def draw_branch(branch: Branch) -> Figure:
-    """Draw a tree; the current node has a thick border and bold text. Of a wide tree, a part is drawn."""
+    """Draw a tree; the current node has a thick border and bold text. Only part of a wide tree is drawn."""
     nodes = list(place_branch(branch, count()).walk())
     if sum(not node.children for node in nodes) > MAX_LEAVES and any(node.branch.is_current for node in nodes):
         nodes = list(place_branch(fold_branch(branch), count()).walk())

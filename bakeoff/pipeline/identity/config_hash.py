@@ -101,7 +101,7 @@ def list_families(modules: Iterable[str]) -> frozenset[str]:
     Parameters
     ----------
     modules : iterable of str
-        Dotted names; that of a package above the folders denotes all of them.
+        Dotted names; the name of a package above the folders denotes all of them.
 
     Examples
     --------

@@ -57,7 +57,7 @@ class UserModule:
     digest : str
         The digest of its syntax tree, or of its bytes if it is compiled.
     imports : frozenset of str
-        Dotted names; that of ``from a import b`` is a.b, whatever b is.
+        Dotted names; ``from a import b`` gives a.b, whatever b is.
     loaded_spec : object
         The loaded spec, which changes when the module is reloaded; None if it was not loaded.
     """

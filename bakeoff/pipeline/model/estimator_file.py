@@ -9,7 +9,7 @@ to determine whether they can be stored. A string parameter of a scikit-learn es
 neighbours, may select another type of part; only the default was reviewed.
 
 The format names the classes of an estimator but does not contain their code. The sources of packages that are not
-installed are therefore stored beside it, with those of the modules that they import, like MLflow's ``code_paths``.
+installed, and of the modules that they import, are therefore stored next to it, like MLflow's ``code_paths``.
 MLflow's loaders run this stored code; bakeoff runs the local code, and only compares the two.
 """
 

@@ -4,10 +4,11 @@ Drift is measured by histograms over the same bins: the training deciles of a nu
 columns. The chi-squared test of homogeneity determines whether the difference may be due to chance, and the population
 stability index how large it is. Both are needed, because in a large file the test finds negligible differences.
 
-Tenths are chosen by training itself. If all its numbers differ, it is not its counts that vary by chance, but the
-probabilities of the bins, as Wilks (1942) describes. If many are equal, it is the counts. Of the two p-values the
-larger one counts. With 50 training rows, the first test alone rejects equality for 10 % of columns without ties, and
-the second alone for 7 % of those with many.
+Tenths are chosen from the training numbers themselves. If all these numbers differ, the counts of the training rows
+are fixed and the probabilities of the bins vary by chance, as Wilks (1942) describes. A second test takes this into
+account. If many numbers are equal, it is the counts that vary, as the chi-squared test assumes. The larger of both
+p-values is therefore used. With 50 training rows, the chi-squared test alone rejects equality for 10 % of columns
+without ties, and the second test alone for 7 % of columns with many ties.
 
 References
 ----------
@@ -71,7 +72,7 @@ def measure_drift(training: np.ndarray, further: np.ndarray, *, has_tenths: bool
     training : ndarray of shape (k,)
         Numbers of cells in each bin.
     further : ndarray of shape (k,)
-        Those of further rows, in the same bins.
+        Numbers of cells of the further rows, in the same bins.
     has_tenths : bool
         Whether the bins are tenths of training, so none of them is empty in training.
 
@@ -220,10 +221,11 @@ def _estimate_probabilities(counts: np.ndarray) -> np.ndarray:
 
 MAX_SHOWN_VALUES = 5
 MAX_CHANCE = 0.1
-"""Missing cells are reported if, with the rate of training, so many of them occur in at most this fraction of files."""
+"""Missing cells are reported if their number, or a larger one, has at most this probability at the training rate."""
 MIN_EXCESS = 0.05
 MIN_RATIO = 2.0
-"""And if their fraction exceeds that of training by so much, or so many times: in a large file, chance is small."""
+"""Their fraction must also exceed the training rate by `MIN_EXCESS`, or be at least `MIN_RATIO` times that rate: in a
+large file, even a negligible excess is improbable."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -327,7 +329,7 @@ def _find_unseen(name: str, profile: ColumnProfile, cells: pd.Series[Any]) -> It
 
 
 def _find_missing(name: str, profile: ColumnProfile, n_missing: int, m: int) -> Iterator[Difference]:
-    """Yield missing cells if training had none, or if there are more than its rate and chance explain."""
+    """Yield missing cells if training had none, or if there are more than the training rate and chance explain."""
     rate = profile.n_missing / profile.n
     if n_missing and _is_excessive(n_missing, m, rate):
         before = f"{format_percent(rate)} were in training" if rate else "none was missing in training"
@@ -335,7 +337,7 @@ def _find_missing(name: str, profile: ColumnProfile, n_missing: int, m: int) -> 
 
 
 def _is_excessive(n_missing: int, m: int, rate: float) -> bool:
-    """Return whether more cells are missing than the rate of training and chance explain."""
+    """Return whether more cells are missing than the training rate and chance explain."""
     from scipy.stats import binom
 
     fraction = n_missing / m

@@ -1,6 +1,6 @@
 """The rules of a tree, with each leaf as conditions on the columns of the dataset in their original units.
 
-A feature belongs to a column if its name is that of the column, alone or followed by an underscore, as produced by
+A feature belongs to a column if its name is the name of the column, alone or followed by an underscore, as produced by
 scalers, encoders and one-hot encoding. The value of the feature for each cell of the column is taken from the rows, so
 that thresholds and codes can be translated back. Any other feature keeps the name given by preprocessing.
 """
@@ -85,7 +85,7 @@ def trace_feature(label: str, feature: pd.Series, X: pd.DataFrame) -> Feature:
     Parameters
     ----------
     label : str
-        The name of the feature, which begins with that of its column.
+        The name of the feature, which begins with the name of its column.
     feature : Series of length m
     X : DataFrame of shape (m, d)
         The rows of which the feature was computed.

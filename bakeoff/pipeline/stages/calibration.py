@@ -1,6 +1,6 @@
 """Calibration: probabilities that agree with frequencies, learnt on rows not used to fit the model.
 
-The rows are those of the validation part. If pruning or tuning uses that part, or there is none, the outputs come from
+These rows are the validation part. If pruning or tuning uses that part, or there is none, the outputs come from
 models fitted on inner folds of the training rows, each predicting the fold that it has not seen.
 """
 

@@ -141,7 +141,7 @@ def make_function(function: str) -> FunctionTransformer:
     ------
     UserError
     """
-    # Both inverses accept every prediction, whereas that of the square root would map -2 and 2 to the same target.
+    # Both inverses accept every prediction, whereas the inverse of the square root maps -2 and 2 to the same target.
     pairs = {"log": (np.log, np.exp), "log1p": (np.log1p, np.expm1)}
     if function not in pairs:
         raise UserError(f"target.transformer.function={function!r} must be one of {', '.join(pairs)}.")

@@ -29,13 +29,13 @@ Choices = dict[str, str]
 YAML_WORDS = ("null", "true", "false", "nan")
 """Strings that would be parsed as other values without quotation marks."""
 INTEGER_WORD = re.compile(r"^((?:seed|\+*\w+\.[\w.]+)=)(-?(?:0|[1-9][0-9]{0,17}))\Z", re.ASCII)
-"""A word that sets an integer of 64 bits, spelled as Hydra reads it; of the keys without a dot, only the seed is no
+"""A word that sets an integer of 64 bits, spelled as Hydra reads it; every key without a dot except the seed names a
 part."""
 PLAIN_REFERENCE = re.compile(r"\$\{(\w+(?:\.\w+)*)\}")
 Shape = tuple[int | str, ...]
 """Which words of a job set an integer, and the words without these integers."""
 Pattern = tuple[bytes, Choices, list[tuple[KeyPath, int]]]
-"""The resolved configuration, pickled, of jobs whose words differ in integers alone; the chosen option of each group;
+"""The resolved configuration, pickled, of jobs whose words differ only in integers; the chosen option of each group;
 and where an integer occurs, with the position of its word."""
 
 
@@ -111,7 +111,7 @@ class Composer:
             is_unchanged = all(reduce(getitem, path, spec) == integers[place] for path, place in places)
         except Exception:  # the words of a job have their own error
             return None
-        # A text that contains a reference, and a resolver, may make anything of an integer.
+        # A text that contains a reference, and a resolver, may turn an integer into anything.
         has_other_reference = any(isinstance(value, str) and "${" in value for _, _, value in values)
         return (pickle.dumps(spec), choices, places) if is_unchanged and not has_other_reference else None
 
@@ -181,7 +181,7 @@ class Composer:
 def _walk_sources(node: Any, tree: Any, path: KeyPath = (), source: str = "") -> Iterator[tuple[KeyPath, str, Any]]:
     """Yield each value below a node with its path, and with the key at which it is set.
 
-    These differ for a reference that is a whole value: what it leads to is yielded in its place.
+    Path and key differ if a whole value is a reference: the referenced value is yielded in its place.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class Difference:
 
     @property
     def is_close(self) -> bool:
-        """Whether both values are numbers that differ in their last digits alone."""
+        """Whether both values are numbers that differ only in their last digits."""
         return math.isfinite(self.size) and math.isclose(
             float(self.stored), float(self.now), rel_tol=CLOSE, abs_tol=CLOSE
         )

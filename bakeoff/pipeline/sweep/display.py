@@ -215,7 +215,7 @@ class SweepDisplay:
         self._show_progress()
 
     def _show_progress(self) -> None:
-        """Show how many jobs have ended, and how much of those that run is done."""
+        """Show how many jobs have ended, and how much of the running jobs is done."""
         works = self._running.values()
         text = f"{format_count(self.n_ended)} of {count_nouns(self._total, 'job')}"
         if works:

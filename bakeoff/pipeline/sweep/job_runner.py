@@ -153,7 +153,7 @@ def always_continue(folds: Sequence[FoldResult]) -> bool:
 
 
 REPORT_SECONDS = 0.5
-"""The shortest time between two reports of a job, so that shorter jobs make a single one."""
+"""The shortest time between two reports of a job, so that a shorter job makes only one report."""
 
 
 class Meter:
@@ -297,7 +297,7 @@ class JobRunner:
     _free_bytes: int = MAX_PREPARED_BYTES
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        """Keep the settings alone in a process that is no copy of this one."""
+        """Pickle only the settings, for a process that is not a copy of this one."""
         return JobRunner, (self.resume, self.timeout, self.tracebacks, True)
 
     def claims_of(self, store: Store) -> Claims:

@@ -42,7 +42,7 @@ class JobCell(NamedTuple):
     configuration : str
         The name of the job's run without the dataset.
     dataset : str
-        The dataset's name, and those of its keys that vary over the sweep.
+        The dataset's name, and its keys that vary over the sweep.
     dataset_digest : str
         A digest that distinguishes datasets with the same name.
     """

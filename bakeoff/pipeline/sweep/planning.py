@@ -114,7 +114,7 @@ def add_estimates(plan: Plan, runner: JobRunner) -> Plan:
 
 
 def order_jobs(plan: Plan) -> list[Job]:
-    """Return the jobs that remain, in an order in which the first ones tell the most in the least time.
+    """Return the jobs that remain, ordered so that the first ones give the most information in the least time.
 
     The jobs of a seed precede those of the next one. Among them, one job of each learner on each dataset comes first,
     then a second one of each, and so on; cheap jobs come first. Jobs of unknown duration follow, by their size.

@@ -243,7 +243,7 @@ PRELOAD_MODULE = "bakeoff.pipeline.sweep.worker_preload"
 THREADS_FOLDER = Path("/proc/self/task")
 """A folder in which Linux keeps a subfolder with the name of each thread of this process."""
 COPIED_THREADS = frozenset({"jemalloc_bg_thd", ARROW_THREADS})
-"""Threads that Arrow, which pandas loads, restarts after a fork; the first is that of its memory allocator."""
+"""Threads that Arrow, which pandas loads, restarts after a fork; the first is the thread of its memory allocator."""
 ENDING_SECONDS = 0.005
 MAX_ENDING_CHECKS = 4
 HELD_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -446,7 +446,7 @@ def fill_folder(folder: Path, key: str) -> Iterator[Path]:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that this user alone can read, in place of an earlier file or link.
+    """Write a file that only this user can read, in place of an earlier file or link.
 
     Raises
     ------

@@ -28,7 +28,7 @@ SECRET_NAME = re.compile(
 )
 """Names of variables and of address options that contain a secret."""
 WORKING_FOLDERS = ("PWD", "OLDPWD")
-"""Shell variables whose names resemble that of a password."""
+"""Shell variables whose names resemble the names of passwords."""
 REFERENCE = re.compile(r"\$\\?\{oc\.env\\?:([^{},\s\\]+)\\?\}")
 """A reference to an environment variable in a configuration; in the words of a sweep, it contains backslashes."""
 PLAIN_REFERENCE = "$REFERENCE"

@@ -205,7 +205,7 @@ def format_threshold(value: float, below: float, above: float) -> str:
     middle = (below + above) / 2
     if not below < value <= above:
         value = middle
-    # A threshold next to a cell has many digits, and the middle few.
+    # A threshold next to a cell has many digits, whereas the midpoint has few.
     for digits, number in product(range(CELL_DIGITS, MAX_DIGITS), (value, middle)):
         text = f"{number:.{digits}g}"
         rounded = float(text)
@@ -330,7 +330,7 @@ ENDS_LETTERS = 520
 
 
 def shorten_message(text: str) -> str:
-    """Return a message of at most 600 letters: counts replace the middle of long words, and that of a long message.
+    """Return a message of at most 600 letters: counts replace the middle of long words and of a long message.
 
     A message begins with its key and ends with its cure, which remain.
 

@@ -4,7 +4,7 @@ A tracker starts runs, and a run records folds and a model. This module has thei
 
 - `store` opens the store: `sqlite_file` a file, `limited_calls` any; only `mlflow_tables` knows MLflow's internals.
 - `run` writes runs by `store_writer`, `results` keeps what could not be stored, and `models` writes and loads models.
-- `stored_runs` reads runs, `history` tells what earlier ones mean for jobs and sweeps, `stored_config` rebuilds their
+- `stored_runs` reads runs, `history` finds what earlier runs mean for jobs and sweeps, `stored_config` rebuilds their
   configuration, `artifacts` reads and deletes their files, and `names` finds runs and models by words.
 - `description`, `provenance` and `heartbeat` make the params and tags of a run, and `card` its tables and sentences.
 

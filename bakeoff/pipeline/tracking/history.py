@@ -1,4 +1,4 @@
-"""What earlier runs tell: which jobs are done, failed or running, how long jobs take, and what belongs to a sweep.
+"""What earlier runs show: which jobs are done, failed or running, how long jobs take, and what belongs to a sweep.
 
 A *look* at a test part is a configuration that was scored on its rows. Each look makes the best score on the part
 slightly more optimistic, because it is the best of more attempts. Runs of the same configuration count once, because

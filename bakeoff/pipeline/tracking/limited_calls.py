@@ -95,7 +95,7 @@ class LimitedCalls:
         if self._uri.startswith(DATABASE_SERVER):
             # MLflow would try to connect for minutes while holding a lock.
             self.call(_try_connection, self._uri)
-        # Without an explicit registry, a client would use that of MLflow's global settings.
+        # Without an explicit registry, a client would use the registry of MLflow's global settings.
         self._client = self.call(MlflowClient, tracking_uri=self._uri, registry_uri=self._uri)
         if has_database(self._client):  # a copy of the process must not use its connections, which MLflow keeps
             os.register_at_fork(before=get_backend(self._client).engine.dispose)

@@ -4,8 +4,8 @@ No other module refers to them, except `store_writer` with the statements by whi
 `tests/pipeline/tracking/test_mlflow_tables.py` checks what the installed MLflow provides.
 
 Importing MLflow and SQLAlchemy takes longer than a small run. A SQLite file whose tables are known is therefore read
-and written by Python's sqlite3; other databases are read through the engine of MLflow's client, and servers by the
-client alone.
+and written by Python's sqlite3; other databases are read through the engine of MLflow's client, and servers only
+by the client.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Models in MLflow: written for a run or as a registered version, and loaded by the word that names one.
 
 The files are those of MLflow's own function for scikit-learn, so that its tools read them too. A model becomes visible
-when its files are complete, and bakeoff loads reviewed and trusted types alone.
+when its files are complete, and bakeoff loads only reviewed and trusted types.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ def _add_model(store: Store, experiment_id: str, run_id: str, write: WriteModel,
     """Write a logged model and return its id; if that fails, nothing is kept. Without a name, it is the run's own."""
     model_id, address = store.writer.create_model(experiment_id, name or MODEL_NAME, run_id)
     try:
-        # MLflow's client is made where it is needed alone.
+        # MLflow's client is made only where it is needed.
         with artifact_folder(store, address, lambda sent: store.client.log_model_artifacts(model_id, sent)) as folder:
             write(folder, ModelPlace(address, model_id, run_id))
         # This ensures that an incomplete model is never loaded.
@@ -350,7 +350,7 @@ def find_model(store: Store, word: str, dataset: str = "") -> FoundModel:
 def load_model(request: RunRequest) -> Model:
     """Load the model that a request names.
 
-    Only reviewed types and those of the packages that the request trusts are read, regardless of the store.
+    Only reviewed types, and types of the packages that the request trusts, are read, regardless of the store.
 
     Raises
     ------
@@ -376,7 +376,8 @@ def open_model(store: Store, found: FoundModel, trust: Sequence[str] = ()) -> Mo
         if missing:
             raise UserError(
                 f"{title} cannot be read: there is no {missing[0]} in {folder}. Its files were deleted, "
-                "or another program stored it; mlflow.pyfunc.load_model reads those, with any code they contain."
+                "or another program stored it; mlflow.pyfunc.load_model reads models of other programs, with any "
+                "code they contain."
             )
         changes: list[str] = []
         try:

@@ -253,7 +253,7 @@ def create_whole(path: Path, write_tables: Callable[[Path], None]) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         return False
-    # The folder comes first, because a lock would wait for ever where no file can be created, as in /proc.
+    # The folder comes first, because a lock would wait forever where no file can be created, as in /proc.
     draft_folder = TemporaryDirectory(dir=path.parent, prefix=".creating-")
     with draft_folder as folder, filelock.FileLock(f"{path}.lock"):
         # Another process may have created the file while this one waited.
@@ -293,7 +293,7 @@ def write_empty_store(draft: Path, folder: Path) -> None:
                 return
     draft.unlink(missing_ok=True)
     create_tables(sqlite_uri(draft), folder)
-    with suppress(OSError, UserError):  # the cache may be full, or that of another user
+    with suppress(OSError, UserError):  # the cache may be full, or belong to another user
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.unlink(missing_ok=True)
         with replace_file(kept) as temporary:
@@ -302,7 +302,7 @@ def write_empty_store(draft: Path, folder: Path) -> None:
 
 
 def _read_own(file: Path) -> bytes:
-    """Return the content of a regular file that only this user can write; that of others is empty."""
+    """Return the content of a regular file that only this user can write; other files count as empty."""
     with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
         status = os.fstat(stream.fileno())
         return stream.read() if stat.S_ISREG(status.st_mode) and is_own(status) else b""
@@ -397,8 +397,8 @@ def _require_local_addresses(database: sqlite3.Connection, path: Path) -> None:
             if not _is_local(address):
                 raise UserError(
                     f"tracking.uri: {str(path)!r} keeps artifacts at {show_in_line(strip_secrets(str(address)))}, and "
-                    "opening it could send your credentials there; a SQLite store holds addresses on this machine "
-                    "alone. Name that server as tracking.uri=URI, or another file."
+                    "opening it could send your credentials there; a SQLite store may only hold addresses on "
+                    "this machine. Name that server as tracking.uri=URI, or another file."
                 )
 
 

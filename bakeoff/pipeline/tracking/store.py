@@ -58,7 +58,7 @@ Errors that MLflow logs are also raised. MLflow makes a single attempt, because 
 NOISY_LOGGERS = ("sqlalchemy.pool", "urllib3.connectionpool", "alembic")
 """Loggers whose warnings, each with a traceback, report an unusable store, which the error explains in a sentence."""
 OTHER_STORE = re.compile(r"://|^file:|^(databricks(-uc)?|uc)(:|$)")
-"""The addresses of stores other than a file, some of which MLflow knows by a word."""
+"""The addresses of stores that are not files; for some of them, MLflow accepts a single word."""
 MAX_NAME_BYTES = 255
 """The longest name of a folder on common systems."""
 

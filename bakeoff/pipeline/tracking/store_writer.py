@@ -1,6 +1,6 @@
 """The rows of experiments, runs and models: written into a SQLite file by SQL, elsewhere by MLflow's client.
 
-Both write the same rows, and a test compares all tables. The meaning of each column is that in MLflow's
+Both write the same rows, and a test compares all tables. Each column has the same meaning as in MLflow's
 ``SqlAlchemyStore``.
 """
 

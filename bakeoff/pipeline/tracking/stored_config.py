@@ -90,7 +90,7 @@ def move_data(node: Mapping[str, Any], folder: Path, place: str) -> dict[str, An
     moved = rename_files(node, folder)
     if missing := [file for file in list_files(moved) if not _has_file(file)]:
         raise UserError(
-            f"{place} does not contain {Path(missing[0]).name}, a file of the run; give the folder that does."
+            f"{place} does not contain {Path(missing[0]).name}, a file of the run; give the folder that contains it."
         )
     return moved
 
@@ -147,7 +147,7 @@ def _find_data(node: Mapping[str, Any], run_id: str, source: str, path: str | No
             return candidate
     raise UserError(
         f"the data of run {run_id} are missing: {source or node['path']!r} is not a file; set its current location "
-        "with dataset.path=FILE, or that of the files of a sweep with dataset.folder=FOLDER."
+        "with dataset.path=FILE, or the folder of a sweep's files with dataset.folder=FOLDER."
     )
 
 

@@ -230,7 +230,7 @@ def test_an_address_on_a_server_is_refused(statement: str, address: str | bytes,
     path = tmp_path / "runs.db"
     open_store(str(path), "bakeoff")
     change_tables(path, statement, address)
-    with pytest.raises(UserError, match="a SQLite store holds addresses on this machine alone"):
+    with pytest.raises(UserError, match="a SQLite store may only hold addresses on this machine"):
         open_store(str(path), "bakeoff")
 
 

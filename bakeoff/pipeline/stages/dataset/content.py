@@ -175,7 +175,7 @@ MIN_EXPANDED_BYTES = 256 * 1024 * 1024
 
 
 def limit_sizes(parts: Iterable[Part], measure: Callable[[Part], int], file: Path, what: str = "") -> Iterator[Part]:
-    """Yield the parts of a file; raise UserError once they are larger than those of a table would be.
+    """Yield the parts of a file; raise UserError once they are too large for a table.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ READING_ACTIONS = (
 """What a statement may do. Functions that return tables, such as json_each, ask to update the schema of a file; the
 file itself is opened read-only."""
 STEPS_BETWEEN_LOOKS = 10_000
-"""The number of SQLite's instructions after which it looks whether it has to stop, about 1 ms."""
+"""The number of instructions after which SQLite checks whether to stop, about 1 ms."""
 ROWS_AT_A_TIME = 10_000
 VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 

@@ -113,7 +113,7 @@ class Text:
         text = self.content.decode()
         is_spaced = self.layout.separator == WHITESPACE
         if is_spaced:
-            # Spaces after a separator are skipped, so that several spaces separate two cells; those at the end must go.
+            # Spaces after a separator are skipped, so several may separate two cells; trailing spaces must be removed.
             text = re.sub(r"(?<![ \t])[ \t]++(?=\r?$)", "", text, flags=re.MULTILINE).replace("\t", " ")
         reader = csv.reader(
             StringIO(text, newline=""),
@@ -225,7 +225,7 @@ class NumberSigns(NamedTuple):
         plain = plain if self.decimal == POINT else pc.replace_substring(plain, self.decimal, POINT)
         is_number = pc.match_substring_regex(cells, self.pattern)
         if self.decimal == COMMA and len(find_points(cells, self)) > 0:
-            # If some points are decimal points, so is that of 1.500.
+            # If some points are decimal points, so is the point of 1.500.
             is_number = pc.and_(is_number, pc.match_substring(cells, COMMA))
         if self.unit:
             is_number = pc.and_(is_number, pc.match_substring_regex(cells, r"\d"))
@@ -494,7 +494,7 @@ def _examine_signs(name: str, cells: pa.ChunkedArray, characters: Collection[str
 
 
 def _find_best_signs(numbers: pa.ChunkedArray, groups: Collection[str]) -> tuple[float, list[NumberSigns]]:
-    """Return the largest fraction of numbers that have the same signs, and all signs that so many of them have."""
+    """Return the largest fraction of numbers that have the same signs, and all signs that this fraction has."""
     possible = [NumberSigns(*signs) for signs in product(DECIMAL_SIGNS, (None, *groups)) if len({*signs}) == 2]
     fractions = {signs: _measure_fraction(numbers, signs.pattern) for signs in possible}
     best = max(fractions.values())

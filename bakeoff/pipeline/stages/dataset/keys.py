@@ -212,7 +212,7 @@ KIND_OF_KEY = {"numeric": NUMERIC, "nominal": NOMINAL, "ordered": ORDERED, "date
 LIST_KEYS = (*KIND_OF_KEY, "units", "keep", "drop")
 """The keys that name columns."""
 FEATURE_KEYS = ("numeric", "nominal", "ordered", "text", "keep", "drop")
-"""Those that have no effect on a column with another role; dates and units say how it is read."""
+"""Keys that have no effect on a column with another role; dates and units determine how any column is read."""
 
 
 @dataclass(frozen=True)

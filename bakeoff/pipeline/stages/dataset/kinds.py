@@ -154,7 +154,8 @@ def _describe_units(units: Mapping[str, str]) -> str:
 
 
 MIN_JUDGED_CELLS = 20
-"""With fewer cells, distinct ones do not indicate an identifier or free text, nor do equal ones indicate a constant."""
+"""With fewer cells, distinct cells do not indicate an identifier or free text, and equal cells do not indicate a
+constant."""
 MIN_CELLS_PER_VALUE = 2.0
 """A text column with fewer cells per value on average contains identifiers, whose values are not informative."""
 MIN_CELLS_PER_TEXT = 5.0

@@ -153,7 +153,7 @@ def make_loader(collect: Callable[Parameters, Collected]) -> Callable[Parameters
 
 @contextmanager
 def _naming_threads() -> Iterator[None]:
-    """Name the threads that Arrow starts in the block: they inherit the name of this one, on Linux alone."""
+    """Name the threads that Arrow starts in the block: on Linux, they inherit the name of this thread."""
     file = Path(f"/proc/self/task/{get_native_id()}/comm")
     earlier = file.read_text() if file.is_file() else ""
     try:

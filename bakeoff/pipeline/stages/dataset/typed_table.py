@@ -200,7 +200,7 @@ def _read_cell(cell: Any) -> Any:
     # An error counts as missing, like None, but its cell is not empty.
     if cell.data_type == ERROR:
         return np.nan
-    # Workbooks hold floats alone, however they are spelled.
+    # Workbooks contain only floats, however they are spelled.
     is_long = isinstance(cell.value, int) and abs(cell.value) >= MAX_EXACT_INTEGER
     return float(cell.value) if is_long else cell.value
 

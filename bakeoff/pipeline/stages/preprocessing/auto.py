@@ -104,7 +104,7 @@ def splits_by_value(learner: Any) -> bool:
 
 MIN_BRANCHES = 10
 MIN_BRANCH_ROWS = 20
-"""Fewer rows in a branch, on average, are reported if a split has more than `MIN_BRANCHES` of them."""
+"""A smaller average number of rows in a branch is reported if a split has more than `MIN_BRANCHES` branches."""
 
 
 def warn_of_small_branches(learner: Any, X: Any) -> None:

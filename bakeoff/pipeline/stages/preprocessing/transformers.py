@@ -1,6 +1,6 @@
 """The steps for each kind of column or for single columns, joined into one transformer; steps that scikit-learn lacks.
 
-Such steps are those for nominal and ordered values, dates and text, and the selection of columns.
+The latter are for nominal and ordered values, dates, text, and the selection of columns.
 """
 
 import warnings

@@ -149,7 +149,7 @@ def predict_probabilities(model: Any, X: Any, part: str = "") -> np.ndarray:
         more = ", …" if len(example) > MAX_SHOWN_VALUES else ""
         raise InvalidPredictions(
             f"{method} returns probabilities such as ({values}{more}), whose sum is {example.sum():.6g} "
-            f"({_count_of(is_wrong, n_rows, part)}); those of a row must lie between 0 and 1 and sum to 1."
+            f"({_count_of(is_wrong, n_rows, part)}); the probabilities of a row must lie between 0 and 1 and sum to 1."
         )
     return probabilities
 

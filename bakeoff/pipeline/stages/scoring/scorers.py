@@ -328,7 +328,7 @@ NEGATIVE = "neg_"
 MULTILABEL_END = "_samples"
 """The suffix of scorers for multiple labels per row, which datasets do not have."""
 UNBOUNDED = (NEGATIVE, "mutual_info_score", "positive_likelihood_ratio")
-"""Beginnings of the names of scorers whose values, without ``neg_``, are at least 0 and may be any."""
+"""Beginnings of the names of scorers whose values, without ``neg_``, are at least 0 and have no upper bound."""
 SKILLS = ("d2_", "adjusted_", "explained_variance")
 """Beginnings of the names of scorers that may be negative."""
 TWO_CLASSES = Target(np.arange(2), np.arange(2))
@@ -346,7 +346,7 @@ NUMBERS = Target(np.array([0.5, 1.25, 2.75]))
 
 
 def list_scorer_names(task: str) -> tuple[str, ...]:
-    """Return the names of scikit-learn's scorers of a task, and the natural names of those of errors."""
+    """Return the names of scikit-learn's scorers of a task, including the names of errors without ``neg_``."""
     names = [name for name in list_scorers() if not name.endswith(MULTILABEL_END)]
     return tuple(sorted(name for name in names if _get_task(list_scorers()[name][0]) == task))
 
@@ -366,13 +366,13 @@ def list_scorers() -> dict[str, tuple[str, int]]:
 
 
 def is_metric_name(name: str) -> bool:
-    """Return whether a name is that of a metric of bakeoff, or of a scorer of scikit-learn with or without ``neg_``."""
+    """Return whether a name belongs to a bakeoff metric, or to a scikit-learn scorer with or without ``neg_``."""
     return name in CLASSIFICATION or name in REGRESSION or name in list_scorers()
 
 
 @cache
 def find_metric(name: str) -> Metric:
-    """Return bakeoff's metric with a name, or else that of a scikit-learn scorer.
+    """Return bakeoff's metric with a name, or else the metric of a scikit-learn scorer.
 
     Raises
     ------

@@ -24,7 +24,7 @@ TRAIN = "train"
 VALIDATION = "validation"
 TEST = "test"
 TwoParts = tuple[np.ndarray, np.ndarray]
-"""The numbers of the rows of two parts, such as those to fit on and those to score on."""
+"""The numbers of the rows of two parts, such as the rows to fit on and the rows to score on."""
 
 
 @dataclass(frozen=True)

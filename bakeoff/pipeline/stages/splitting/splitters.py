@@ -98,8 +98,8 @@ class LeaveOneOut(Splitter):
 class Bootstrap(Splitter):
     """Bootstrap samples: n rows are drawn with replacement for training, and the rows not drawn are tested.
 
-    A sample holds about 63 % of the rows, some of them several times. Scores on the other rows are those of a model
-    that was fitted on fewer rows, so they are a little too low.
+    A sample holds about 63 % of the rows, some of them several times. Scores on the other rows come from a
+    model that was fitted on fewer rows, so they are a little too low.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 A test that is repeated while folds are added errs more often than its level says. Under the assumption of the corrected
 t-test, that all folds are equally correlated, the p-values of all looks have a known distribution, which depends only
 on the numbers of folds at the looks and on n_test / n_train. A p-value is replaced by the probability that the smallest
-of all looks is as small. Testing this at alpha is testing each look at the same, smaller level.
+of all looks is as small. Testing this probability at alpha amounts to testing each look at the same, smaller level.
 
 A race drops candidates that are clearly worse than the best one before all inner folds are fitted. As in
 ``tune_race_anova`` of tidymodels' finetune, the inner folds come in random order, and candidates are compared after a
@@ -25,7 +25,7 @@ import numpy as np
 
 N_SIMULATED = 200_000
 MIN_SIMULATED = 100
-"""Fewer simulated p-values estimate no probability; the bound of Bonferroni takes its place."""
+"""With fewer simulated p-values, no probability is estimated, and Bonferroni's bound is used instead."""
 
 Looks = tuple[int, ...]
 """The number of folds at each look, ascending; the first is at least 2."""
@@ -96,7 +96,8 @@ def choose_level(alpha: float, n_candidates: int) -> float:
     """Return the level of each test in a race that drops a candidate as good as the best one with a chance of alpha.
 
     By Bonferroni's bound, its two-sided tests against all others may have twice the level alpha / (n_candidates - 1),
-    because only the worse one of a pair is dropped. For two or three candidates, the level alpha has a smaller chance.
+    because only the worse one of a pair is dropped. With two or three candidates, the level is alpha, and the chance is
+    smaller.
     """
     return 2 * alpha / max(2, n_candidates - 1)
 
@@ -104,8 +105,8 @@ def choose_level(alpha: float, n_candidates: int) -> float:
 def find_worse(scores: np.ndarray, looks: Looks, ratio: float, alpha: float, greater_is_better: bool) -> np.ndarray:
     """Return which candidates are worse than the best one, after some of the inner folds.
 
-    A candidate that has no score on a fold cannot win. One whose differences from the best are all equal stays, because
-    such folds do not tell how much the differences vary.
+    A candidate without a score on a fold cannot win. A candidate whose differences from the best are all equal stays,
+    because such folds do not show how much the differences vary.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ def _raise_interrupt(number: int, frame: Any) -> None:
 
 
 class JobResults:
-    """Waits for the results of jobs, of which one query finds all that ended without a result.
+    """Waits for the results of jobs; a single query finds all jobs that ended without a result.
 
     submitit itself would query sacct to check whether a job has ended, and wait forever on a cluster without sacct.
 
@@ -150,7 +150,7 @@ class JobResults:
         self._lost: set[str] = set()
 
     def wait_for(self, job: Any) -> JobOutcome:
-        """Return the result of a job; raise ChildProcessError if there is none a query after the job has ended."""
+        """Return the result of a job; raise ChildProcessError if it ended without one, according to two queries."""
         while not job.paths.result_pickle.exists():
             if job.job_id in self._lost:
                 raise ChildProcessError(f"its process ended and left no result; see {job.paths.stderr}")
