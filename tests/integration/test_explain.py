@@ -94,6 +94,6 @@ def test_a_registered_model_is_explained_itself_with_the_importances_of_its_run(
     answer = explain(store, "sugar@champion", "columns=[bmi]")
     assert answer.out.startswith("sugar, version 1 (run ")
     assert "fitted on all 442 rows" in answer.out
-    assert f"importances are those of run {run.info.run_id[:8]}" in answer.out
+    assert f"importances come from run {run.info.run_id[:8]}" in answer.out
     assert f"{run.data.metrics['test_r2']:.4f} before" in answer.out
     assert "Importance of the columns" in (store.folder / "sugar-1.explanation.html").read_text()

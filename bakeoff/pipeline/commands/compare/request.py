@@ -174,8 +174,8 @@ class CompareRequest(SelectionRequest, TrustRequest):
         files = [word for word in self.runs if word.endswith((".csv", PARQUET)) or expand_home(word).is_file()]
         if files and (len(self.runs) > 1 or self.sweep or self.filter or self.dataset or self.metrics or self.seal):
             raise UserError(
-                f"{files[0]} is a table of scores, which is compared alone; leave out other runs and the keys sweep, "
-                "filter, dataset, metrics and seal. metric= names its scores."
+                f"{files[0]} is a table of scores, which is compared on its own; leave out other runs and the keys "
+                "sweep, filter, dataset, metrics and seal. metric= names its scores."
             )
         if not files and (self.metric or self.greater_is_better is not None):
             raise UserError("metric= and greater_is_better= describe scores in a file; for runs, use metrics=NAME.")

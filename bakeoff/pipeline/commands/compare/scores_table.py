@@ -169,7 +169,7 @@ def _describe_metric(request: CompareRequest, scores: pd.Series) -> ComparedMetr
         hint = did_you_mean(name, [*CLASSIFICATION, *REGRESSION]) if name and known is None else ""
         raise UserError(
             f"metric={name} and greater_is_better={str(given).lower()} give no single direction of the scores; give a "
-            f"known metric alone, such as metric=accuracy, or greater_is_better=true or false for others. {hint}"
+            f"known metric only, such as metric=accuracy, or greater_is_better=true or false for others. {hint}"
         )
     low, high = find_bounds(name)
     # Scores in percent are not on the scale of the metric.
@@ -215,7 +215,7 @@ def _write_fold_notes(datasets: Sequence[ComparedDataset], frame: pd.DataFrame) 
     notes = []
     if single:
         notes.append(
-            f"Each learner has one score on {name_first(single)}, which allows rank tests over datasets alone: a test "
+            f"Each learner has one score on {name_first(single)}, which only allows rank tests over datasets: a test "
             "or an interval on a dataset needs a row for each fold."
         )
     if tested and SIZES[0] not in frame:
@@ -224,7 +224,7 @@ def _write_fold_notes(datasets: Sequence[ComparedDataset], frame: pd.DataFrame) 
             raise UserError(f"repeats without folds are tested with the columns {join_words(SIZES)}; add both.")
         if max(sizes) > MAX_ASSUMED_FOLDS:
             raise UserError(
-                f"{max(sizes)} folds of a dataset may be those of several repeats, for which 1/(k - 1) is too small a "
+                f"{max(sizes)} folds of a dataset may come from several repeats, for which 1/(k - 1) is too small a "
                 f"ratio; number the repeats in a column repeat, or add the columns {join_words(SIZES)}."
             )
         notes.append(

@@ -86,7 +86,7 @@ def ablate(
     place = f"run {run.run_id} in {hide_secrets(sweep.store.uri)}"
     report = Report(
         question=f"Which options of {run.name} matter?",
-        selection=f"{place}; an effect is that of taking an option or a column out",
+        selection=f"{place}; each effect is caused by taking an option or a column out",
         verdict=verdict,
         sections=[(tabulate_effects(measured, sweep.metric), [])],
         notes=[] if effects[0].is_tested else [SINGLE_SPLIT],

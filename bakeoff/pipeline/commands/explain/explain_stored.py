@@ -89,7 +89,7 @@ def _make_subject(run: LoadedRun, shipped: pyfunc.Model | None, show_work: ShowW
         rows=X,
         rows_words=f"the {len(X):,} rows of the dataset",
         facts=(
-            f"The model has no test rows: the importances are those of run {run_id}, which used the same "
+            f"The model has no test rows: the importances come from run {run_id}, which used the same "
             "procedure. Everything else describes the model itself.",
         ),
     )

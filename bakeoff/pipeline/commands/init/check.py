@@ -142,14 +142,14 @@ def _describe_difference(first: JobResult, second: JobResult) -> str:
     if experiment.dataset.digest() != second.prepared.experiment.dataset.digest():
         return "the dataset differs when it is loaded again, so runs cannot be compared; use a fixed seed"
     if first.prepared.splits.digest() != second.prepared.splits.digest():
-        return "the same seed gives different splits; draw from numpy.random.default_rng(seed) alone"
+        return "the same seed gives different splits; draw only from numpy.random.default_rng(seed)"
     dataset = experiment.dataset
     numbers = [{**measure_result(run), **measure_model(run.model.predictor, dataset)} for run in (first, second)]
     differences = [each for comparison in compare_numbers(*numbers) for each in comparison.differences]
     if not differences:
         return ""
     shown = f"{differences[0].name} is {differences[0].stored} and then {differences[0].now}"
-    cure = "draw from random_state alone, and write random_state: ${seed} into the file"
+    cure = "draw only from random_state, and write random_state: ${seed} into the file"
     return f"two runs of the same job differ: {shown}; {cure}"
 
 
@@ -163,7 +163,7 @@ def _judge_metric(name: str, run: JobResult) -> Finding:
         changes |= {"probabilities": is_class.astype(float), "decision": is_class[:, -1] - 0.5}
     perfect = compute_score(metric, replace(predictions, **changes))
     score = compute_score(metric, predictions)
-    shown = f"perfect predictions score {format_score(perfect)}, those of a learner {format_score(score)}"
+    shown = f"perfect predictions score {format_score(perfect)}, and the predictions of a learner {format_score(score)}"
     if perfect > score if metric.greater_is_better else perfect < score:
         return Finding(OK, name, shown)
     if perfect == score:

@@ -109,7 +109,7 @@ def _require_narrow(body: bytes | bytearray, kind: str, record: TrainingRecord) 
         n_columns = max(line.count(separator.encode()) for line in lines for separator in separators)
         if n_columns > len(record.columns) + MAX_FURTHER_SEPARATORS:
             raise RequestError(
-                UNPROCESSABLE, f"the rows have {n_columns:,} columns; those of training had {len(record.columns)}."
+                UNPROCESSABLE, f"the rows have {n_columns:,} columns; the training rows had {len(record.columns)}."
             )
     else:
         from pyarrow import parquet

@@ -145,7 +145,7 @@ def describe_score(run: LoadedRun) -> list[str]:
     models = (
         f"model was fitted on {n_train}" if n_folds == 1 else f"{n_folds} models were fitted on {n_train} on average"
     )
-    return [f"{headline} {score} is that of its run, whose {models}"]
+    return [f"{headline} {score} is the score of its run, whose {models}"]
 
 
 def _name_tuning_rows(experiment: Experiment) -> str:

@@ -84,7 +84,7 @@ def choose_rows(experiment: Experiment, request: WorkRequest) -> tuple[Experimen
             raise UserError("pruning needs validation rows; name them, as in validation=[11,12,14].")
         held = X.index.isin(_read_numbers("validation", request.validation, rows))
     elif request.validation is not None:
-        raise UserError("validation= is used by pruning alone; add pruning=bottom_up or pruning=best_first.")
+        raise UserError("validation= is used only by pruning; add pruning=bottom_up or pruning=best_first.")
     queries = _read_queries(request.query, X[~held], dataset)
     queries = queries.set_axis(pd.RangeIndex(1, len(queries) + 1, name="query"))
     _require_cells(X)

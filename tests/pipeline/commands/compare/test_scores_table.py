@@ -60,7 +60,7 @@ def test_demsars_table_6_gives_his_ranks_and_critical_difference(bakeoff: Bakeof
         "Over 14 datasets, C4.5+m+cf has the best mean rank; C4.5+m, C4.5+cf and C4.5 do not differ significantly from "
         "C4.5+m+cf, p ≥ .056; of these, C4.5+m beats C4.5 (Wilcoxon's signed-rank test with Holm's correction)."
     ]
-    assert any("rank tests over datasets alone" in note for note in document["notes"])
+    assert any("only allows rank tests over datasets" in note for note in document["notes"])
     assert not (bakeoff.folder / "outputs").exists()
 
 
@@ -316,7 +316,7 @@ def test_a_repeat_is_not_a_fold() -> None:
 def test_folds_that_may_be_repeats_need_a_ratio() -> None:
     table = make_folds(n_repeats=3)
     table["fold"] += 10 * table.pop("repeat")
-    with pytest.raises(UserError, match="30 folds of a dataset may be those of several repeats"):
+    with pytest.raises(UserError, match="30 folds of a dataset may come from several repeats"):
         compare(table)
     assert compare(table.assign(n_train=90, n_test=10)).pairs["test_train_ratio"].tolist() == pytest.approx([1 / 9] * 2)
 
