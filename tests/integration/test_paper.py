@@ -146,7 +146,7 @@ def test_a_changed_file_is_named(study: Path, bakeoff: Bakeoff, name: str) -> No
             archive.writestr(each, content + b" " if each == name else content)
     answer = verify(bakeoff, path)
     assert answer.status == 2
-    assert f"{name} is missing, or is not the file of which" in answer.err
+    assert f"{name} is missing, or does not match its digest" in answer.err
     assert [file.name for file in bakeoff.folder.iterdir()] == ["changed.zip"]
 
 
@@ -260,11 +260,11 @@ ATTACKS = {
     "'data/x.csv' is a link": add("data/x.csv", b"/etc/passwd", stat.S_IFLNK | 0o777),
     "a file is in the archive twice": add("tables.tex"),
     "the files have 2,147,": declare("data/zeros.csv", 2 * capsule.MAX_BYTES),
-    "figures/a.pdf has 16,777,217 bytes, of at most 16,777,216": declare("figures/a.pdf", capsule.MAX_TEXT_BYTES + 1),
+    "figures/a.pdf has 16,777,217 bytes, but may have at most": declare("figures/a.pdf", capsule.MAX_TEXT_BYTES + 1),
     "code/a.py has 16,777,217 bytes": declare("code/a.py", capsule.MAX_TEXT_BYTES + 1),
     "Bad CRC-32 for file 'data/more.csv'": declare("data/more.csv", 1, b"0" * 100_000),
     "'data/x.xz' is not a file of a capsule": add_other_compression,
-    "data/more.csv is missing, or is not the file": add("data/more.csv"),
+    "data/more.csv is missing, or does not match its digest": add("data/more.csv"),
     "'more.txt' is not a file of a capsule": add("more.txt"),
     "'mlflow.db' is not a file of a capsule": add("mlflow.db"),
     "'verification.json' is not a file of a capsule": add("verification.json"),
@@ -439,7 +439,7 @@ def test_scores_are_not_those_of_a_store_that_came_with_the_capsule(study: Path,
     with contextlib.chdir(bakeoff.folder / "cloned"):
         answer = verify(bakeoff, false)
         assert answer.status == 2
-        assert "study.verification was not made here by `verify` of this user" in answer.err
+        assert "study.verification was not made here by `verify` for this user" in answer.err
         shutil.rmtree("study.verification")
         answer = verify(bakeoff, false)
         assert answer.status == 1

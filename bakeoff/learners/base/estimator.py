@@ -81,7 +81,7 @@ class Learner(BaseEstimator):
         values = {name: getattr(self, name) for name in self._defaults}
         changed = {name: value for name, value in values.items() if not is_default(value, self._defaults[name])}
         for name, value in changed.items():
-            # Python counts True as the number 1; its name is no number.
+            # Python treats True as the number 1, so a Boolean is checked as text.
             if isinstance(value, bool) and "boolean" not in self._parameter_constraints[name]:
                 changed[name] = str(value)
         validate_parameter_constraints(self._parameter_constraints, changed, caller_name=type(self).__name__)
@@ -112,7 +112,7 @@ class Learner(BaseEstimator):
         """
         table: np.ndarray | None = None
         if self._recognize_columns(X, reset=reset):
-            is_sparse = reset and hasattr(X, "sparse")  # which the slower check rejects
+            is_sparse = reset and hasattr(X, "sparse")  # the slower check rejects sparse tables
             table = None if is_sparse else as_plain_table(X.to_numpy())
         elif not hasattr(self, "feature_names_in_"):
             table = as_plain_table(X)

@@ -117,8 +117,8 @@ class DecisionTreeClassifier(ProbabilisticClassifier, TreeLearner):
         C4.5 option for pruning: the largest branch of a node may replace the node if it is expected to make fewer
         errors on all rows of the node; it is then pruned again.
     thresholds : {"midpoints", "values"}, default "midpoints"
-        With "values", as in C4.5, a numeric question is ``x <= v``, where v is the largest value of the column in all
-        training rows up to the midpoint. It splits the training rows in the same way, but equality goes left.
+        With "values", as in C4.5, a numeric question is ``x <= v``, where v is the largest training value of the column
+        that does not exceed the midpoint. It splits the training rows in the same way, but equality goes left.
     class_order : array-like of the classes, optional
         The order that breaks ties between classes with equal votes; by default the smallest class is predicted.
 

@@ -8,7 +8,8 @@ A node with n rows of c classes is split so that branches have at least M rows:
     choice             the largest gain ratio among the features with at least the average gain
 
 A node with fewer than 2 M rows, or without such a split, is a leaf. In Quinlan's program, a threshold is the largest
-value of the training rows up to the midpoint, and equality goes left; here it is the midpoint, and equality goes right.
+training value that does not exceed the midpoint, and equality goes left; here it is the midpoint, and equality goes
+right.
 
 The grown tree is pruned from the bottom up. The expected number of errors of a leaf with N rows, E of which are not in
 its majority class, is U(E, N), the upper limit of a binomial distribution at confidence CF. Each node becomes the one

@@ -148,7 +148,7 @@ def work_distance(
     """Return the step of the distances of rows a (n, d), or of one row (d,), from a query b (d,)."""
     X, q = np.atleast_2d(a), np.array(b)
     if metric not in FORMULAS:
-        raise ValueError(f"metric={metric} has no calculation by hand; it must be one of {', '.join(FORMULAS)}")
+        raise ValueError(f"metric={metric} cannot be calculated by hand; it must be one of {', '.join(FORMULAS)}")
     if X.shape[1:] != q.shape:
         raise ValueError("a and b need the same number of features")
     formula, term, join, whole = FORMULAS[metric]
@@ -186,7 +186,7 @@ def work_nearest(learner: Any, problem: Problem) -> Iterator[Step]:
             f"metric={metric} has no rule for nominal columns; set learner.metric=hamming or preprocessing=one_hot"
         )
     if set(given) - {"V"}:
-        raise ValueError(f"metric_params={given} has no calculation by hand; give p=, or V of metric=mahalanobis")
+        raise ValueError(f"metric_params={given} cannot be calculated by hand; give p=, or V for metric=mahalanobis")
     V = given.get("V")
     if metric == "mahalanobis":
         V = np.atleast_2d(np.cov(problem.X.T) if V is None else V)  # (d, d)

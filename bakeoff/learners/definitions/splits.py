@@ -186,7 +186,7 @@ def midpoints(column: np.ndarray) -> list[float]:
     >>> midpoints(np.array([3.0, 1.0, 1.0, 8.0]))
     [2.0, 5.5]
     """
-    # Halfway between neighbouring floats is none.
+    # There is no float halfway between neighbouring floats.
     return [max((low + high) / 2, math.nextafter(low, high)) for low, high in pairwise(np.unique(column).tolist())]
 
 

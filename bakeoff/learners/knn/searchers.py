@@ -22,9 +22,9 @@ the distance depends only on this number, and increases with it. So it suffices 
 numbers; codes and numbers are bytes, of which a processor compares and adds dozens at once. Cost: O(mne) time, O(ne)
 memory, in bytes.
 
-*A cached search* serves many numbers of neighbours. Neighbours are ranked, so the k nearest are the first k of the K
-nearest, and a later request for the same queries with another k is answered from the table for the largest k. Cost: one
-search for the first request; O(m(e + k)) for each subsequent one, to compare the queries.
+*A cached search* answers requests for different numbers of neighbours. Neighbours are ranked, so the k nearest are the
+first k of the K nearest, and a later request for the same queries with another k is answered from the table for the
+largest k. Cost: one search for the first request; O(m(e + k)) for each subsequent one, to compare the queries.
 
 References
 ----------

@@ -386,7 +386,7 @@ class ScalarLoop:
         columns = [np.zeros(len(rows)), *rows.T, rates][-self.MAX_PLANE_SIZE - 1 :]
         numbers = (column.tolist() for column in columns)
         numbered_rows = zip(range(len(rows)), *numbers, strict=True)
-        # Once, `zip` needs a single tuple for all rows.
+        # For a single pass, `zip` reuses one tuple for all rows.
         self._rows = numbered_rows if once else list(numbered_rows)
 
     def process(self) -> None:

@@ -174,6 +174,6 @@ COMMANDS: Mapping[str, Command] = {
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "diff": ("compare",),
     "paper": ("compare",),
-    "run": ("compare",),  # only `plan seal=NAME`, which imports it when it is asked to
+    "run": ("compare",),  # only `plan seal=NAME`, which imports it when it is needed
 }
 """The folder of a command -> the folders of other commands that it may import."""

@@ -36,7 +36,7 @@ class PartCache:
     Attributes
     ----------
     tried : set of str
-        The checks that have passed and need not be repeated, for example that a model can be stored.
+        The checks that have passed and need not be repeated, such as whether a model can be stored.
     tables : PreparedTables
         The tables after preprocessing.
     """

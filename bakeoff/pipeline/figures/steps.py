@@ -127,7 +127,7 @@ class StepPictures:
         for artist in set(self.axes.get_children()) - set(shared):
             artist.remove()
         width, height = 72 * self.figure.get_size_inches()
-        # Rows come last, so that lines and regions are below them.
+        # Rows are drawn last, so that they are on top of lines and regions.
         reference = f'<use href="#{ROWS_ID}" width="{width:g}" height="{height:g}"/>'
         return element.replace("</svg>", f"{reference}</svg>")
 

@@ -49,7 +49,7 @@ class SweepRequest:
     source : ConfigSource
         The files from which the jobs are composed.
     jobs : sequence of sequence of str or None
-        The overrides of each job if they are already known; None to make them from `words`.
+        The overrides of each job if they are already known; None to derive them from `words`.
     composed : sequence of Job
         Jobs with settled configurations, which replace those of `words`.
     tracebacks : bool

@@ -123,7 +123,7 @@ class LimitedCalls:
         StoreError
             The store cannot be used.
         Exception
-            Any other error of the function.
+            Any other error raised by the function.
         """
         self._require_file()
         limit = MAX_LOST_CALL_SECONDS if self.is_lost else seconds or MAX_CALL_SECONDS

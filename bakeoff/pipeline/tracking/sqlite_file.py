@@ -150,7 +150,7 @@ def _find_moves(database: sqlite3.Connection, folder: Path) -> Iterator[tuple[st
     inside = f"{folder.as_uri()}/"
     for table, column in ADDRESS_COLUMNS:
         query = f"SELECT rowid, {column} FROM {table} WHERE substr({column}, 1, ?) != ?"
-        # The old address is a condition because another process may have changed or deleted the row in the meantime.
+        # The old address is checked again, because another process may have changed or deleted the row in the meantime.
         statement = f"UPDATE {table} SET {column} = ? WHERE rowid = ? AND {column} = ?"
         for row, address in database.execute(query, (len(inside), inside)):
             path = local_path(address)

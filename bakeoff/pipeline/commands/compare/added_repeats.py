@@ -34,7 +34,7 @@ def require_repeatable(words: Sequence[str], jobs: Sequence[Job]) -> None:
     for word in words:
         if word.lstrip("+").partition("=")[0] in (REPEATS, FIRST_REPEAT):
             raise UserError(
-                f"{word}: until=sure chooses the repeats itself; give repeats=, the largest number of them."
+                f"{word}: until=sure chooses the number of repeats itself; set repeats= to their maximum number."
             )
     for job in jobs:
         if job.spec:

@@ -104,7 +104,7 @@ def _find_rope(cells: Sequence[Cell], base: Cell | None, metric: ComparedMetric)
 
 
 def find_holm_levels(p_values: Sequence[float], alpha: float) -> np.ndarray:
-    """Return the level at which Holm's procedure tests each of m p-values: alpha / m for the smallest, then more."""
+    """Return the level at which Holm's procedure tests each of m p-values, from alpha / m to alpha for the largest."""
     levels = np.empty(len(p_values))  # (m,)
     levels[np.argsort(p_values, kind="stable")] = alpha / np.arange(len(p_values), 0, -1)
     return levels
@@ -152,7 +152,7 @@ def _describe_pair(
     rope: float,
     settings: Settings,
 ) -> PairResult:
-    """Return the result of a pair; what its folds could show is estimated at the level of Holm's procedure."""
+    """Return the result of a pair, with its detectable difference at the level of Holm's procedure."""
     test = stop.test
     posterior = compute_posterior(test, rope)
     n_rows = max(first.n_train, second.n_train) + first.n_test

@@ -68,7 +68,7 @@ def _run_jobs(request: CompareRequest, words: Sequence[str]) -> tuple[str, int]:
 
     def run_repeat(own_words: Sequence[str], jobs: Sequence[Sequence[str]]) -> SweepReport:
         report = run_sweep([*words, *own_words], jobs)
-        assert report is not None  # only a request for help has no report
+        assert report is not None  # there is no report only if help was requested
         return report
 
     require_repeatable(words, plan.plan.jobs)

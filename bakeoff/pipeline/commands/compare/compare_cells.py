@@ -50,7 +50,7 @@ Choice = tuple[Sequence[Configuration], Mapping[CellKey, Cell], Sequence[str]]
 
 
 def compare_cells(scored: ScoredCells, request: SelectionRequest, command: str = "") -> Comparison:
-    """Compare scores; the comparison names no store.
+    """Compare scores, without naming a store.
 
     Parameters
     ----------

@@ -598,7 +598,7 @@ def compute_wilcoxon_p(scores: np.ndarray, base_scores: np.ndarray) -> float:
     if len(differences) > MAX_EXACT_DATASETS:
         return float(stats.wilcoxon(differences, zero_method="zsplit", correction=False, method="asymptotic").pvalue)
     ranks = stats.rankdata(np.abs(differences))  # (N,)
-    # The halves of the zeros' ranks are the same on both sides, whatever the signs.
+    # The ranks of zeros are split equally between both sides, whatever the signs of the others.
     return _compute_exact_p(ranks[is_signed], np.sum(ranks[differences > 0]))
 
 

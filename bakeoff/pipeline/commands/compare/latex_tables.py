@@ -174,7 +174,7 @@ def _iterate_tables(comparison: Comparison, result: MetricResult, style: TableSt
     overall = result.overall
     heads = abbreviate_names([row.name for row in comparison.configurations])
     scores, ranks, pairs = _write_captions(comparison, result, style, heads)
-    # A paper has room for all pairs.
+    # Unlike a terminal, a paper has room for all pairs.
     whole = replace(comparison, settings=replace(comparison.settings, all_pairs=True))
     yield replace(_tabulate_scores(comparison, result, style, heads), title=f"scores {label}"), scores
     if overall is None:

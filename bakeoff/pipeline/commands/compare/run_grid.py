@@ -312,7 +312,7 @@ def arrange_runs(facts: Sequence[RunFacts], until_sure: bool = False) -> tuple[G
     facts : sequence of RunFacts
         The runs, finished or not.
     until_sure : bool
-        Whether a cell may lack the last repeats of its dataset, because its pairs were decided before.
+        Whether a cell may lack the last repeats of its dataset, because its comparisons were already decided.
 
     Returns
     -------

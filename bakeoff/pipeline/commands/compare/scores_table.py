@@ -224,8 +224,8 @@ def _write_fold_notes(datasets: Sequence[ComparedDataset], frame: pd.DataFrame) 
             raise UserError(f"repeats without folds are tested with the columns {join_words(SIZES)}; add both.")
         if max(sizes) > MAX_ASSUMED_FOLDS:
             raise UserError(
-                f"{max(sizes)} folds of a dataset may come from several repeats, for which 1/(k - 1) is too small a "
-                f"ratio; number the repeats in a column repeat, or add the columns {join_words(SIZES)}."
+                f"{max(sizes)} folds of a dataset may come from several repeats, for which the ratio 1/(k - 1) is "
+                f"too small; number the repeats in a column repeat, or add the columns {join_words(SIZES)}."
             )
         notes.append(
             f"The table has no columns {join_words(SIZES)}, so the tests assume n_test / n_train = 1/(k - 1), as for "

@@ -129,7 +129,9 @@ def check_seal(store: Store, comparison: Comparison, request: SelectionRequest) 
     for tags, seal in chosen:
         name, digest = tags[KIND], tags[DIGEST_TAG]
         if seal is None:
-            sentences.append(f"Not as sealed: the file of seal {name} is missing or does not fit its digest {digest}.")
+            sentences.append(
+                f"Not as sealed: the file of seal {name} is missing or does not match its digest {digest}."
+            )
         elif word or not seal.candidates.keys().isdisjoint(jobs.values()):
             deviations = [*_compare_settings(seal, comparison, request), *_compare_candidates(seal, comparison, jobs)]
             sentences.append(f"{_judge_seal(store, seal, tags, deviations)} (seal {name}, SHA-256 {digest}).")
@@ -192,7 +194,7 @@ def _compare_candidates(seal: Seal, comparison: Comparison, jobs: Mapping[str, s
 
 
 def _read_seals(own: Store) -> Iterator[tuple[Mapping[str, str], Seal | None]]:
-    """Yield the tags of each seal of a store, and the seal; None if its file does not fit its digest."""
+    """Yield the tags of each seal of a store, and the seal; None if its file does not match its digest."""
     query = f"tags.{KIND_TAG} = '{KIND}' and {stored_runs.IS_FINISHED}"
     for run in search_runs(own, query, metrics=[]):
         text = artifacts.read_artifact(own, f"{run.address}/{FILE}")

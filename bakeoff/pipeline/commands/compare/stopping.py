@@ -108,7 +108,7 @@ class StopRule:
         tests: list[Any] = [None] * n_pairs
         repeats = [0] * n_pairs
         answers = [UNDECIDED] * n_pairs
-        p = np.ones((n_pairs, 2))  # of the difference and of the equality
+        p = np.ones((n_pairs, 2))  # for the difference and for the equality
         adjusted = p
         for look, n_folds in enumerate(self.looks, start=1):
             for pair, (own, ratio) in enumerate(zip(differences, ratios, strict=True)):
@@ -124,7 +124,7 @@ class StopRule:
 
     def _compute_p_values(self, test: CorrectedTTest, ratio: float) -> np.ndarray:
         """Return the p-values of the difference and of the equality of a pair, corrected for all looks."""
-        # A tail of the posterior is the p-value of the one-sided test whose border is that of the rope.
+        # A tail of the posterior is the p-value of the one-sided test whose limit is the border of the rope.
         posterior = compute_posterior(test, self.rope)
         p_values = np.array([test.p, max(posterior.better, posterior.worse)])
         return correct_for_looks(p_values, self.looks, ratio)

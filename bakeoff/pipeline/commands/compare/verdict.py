@@ -103,12 +103,12 @@ def write_dataset_verdict(
         best = summaries[0]
         return (
             f"{best.configuration} has the best {metric.label} ({format_score(best.mean)}), but a single split "
-            "does not show whether the difference is significant; more folds would, as of evaluation=repeated_kfold.",
+            "does not show whether the difference is significant; use more folds, as with evaluation=repeated_kfold.",
         )
     tests = {frozenset((pair.first, pair.second)): (pair.is_told_apart, pair.p_holm) for pair in pairs}
     standing = Standing(tuple(summary.configuration for summary in summaries), tests)
     sentences = [write_standing(standing)]
-    # The first pair that includes the best configuration is that with the next one by rank.
+    # The first pair that includes the best configuration pairs it with the next one by rank.
     closest = [pair for pair in pairs if not pair.is_told_apart and pair.first == standing.order[0]]
     sentences += map(_write_requirement, closest[:1])
     return tuple(filter(None, sentences))

@@ -86,7 +86,7 @@ def ablate(
     place = f"run {run.run_id} in {hide_secrets(sweep.store.uri)}"
     report = Report(
         question=f"Which options of {run.name} matter?",
-        selection=f"{place}; each effect is caused by taking an option or a column out",
+        selection=f"{place}; an effect is measured by leaving out an option or a column",
         verdict=verdict,
         sections=[(tabulate_effects(measured, sweep.metric), [])],
         notes=[] if effects[0].is_tested else [SINGLE_SPLIT],
@@ -149,7 +149,7 @@ def read_groups(text: str, names: Sequence[str]) -> list[tuple[str, ...]]:
     groups = [tuple(map(str, each)) if isinstance(each, list) else (str(each),) for each in given]
     for name in chain.from_iterable(groups):
         if name not in names:
-            raise UserError(f"columns={text}: {name} is no column of the dataset. {did_you_mean(name, names)}")
+            raise UserError(f"columns={text}: {name} is not a column of the dataset. {did_you_mean(name, names)}")
     return groups
 
 
@@ -167,7 +167,7 @@ def make_default(variant: Variant) -> Variant:
 def _count_effects(measured: Sequence[MeasuredChange], alpha: float) -> str:
     told_apart = [change.key for change, effect in measured if effect.p_value <= alpha]
     if not told_apart:
-        return f"No effect can be told apart from 0, of {count_nouns(len(measured), 'effect')}."
+        return f"No effect can be told apart from 0 ({count_nouns(len(measured), 'effect')} measured)."
     counts = f"{len(told_apart)} of {count_nouns(len(measured), 'effect')}"
     return f"{counts} can be told apart from 0: {join_words(told_apart)}."
 

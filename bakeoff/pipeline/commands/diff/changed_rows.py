@@ -89,8 +89,8 @@ class ChangedRows:
         if self.is_regression:
             outcome = "have a larger error"
             yield (
-                f"Of {self.n_rows} test rows, the error of {n_mended} is smaller in the second run, and the error of "
-                f"{n_broken} is larger (Wilcoxon's signed-rank test, {p})."
+                f"Of {self.n_rows} test rows, {n_mended} have a smaller error in the second run and {n_broken} have a "
+                f"larger one (Wilcoxon's signed-rank test, {p})."
             )
         else:
             outcome = "are no longer predicted correctly"

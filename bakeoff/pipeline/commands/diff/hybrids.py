@@ -169,7 +169,7 @@ def _require_words(verb: str, words: Sequence[str]) -> None:
     for word in words:
         if not sets_key(word, *SWEEP_KEYS, "hydra", EVALUATION) or "sweeper" in word:
             raise UserError(
-                f"{word} is no key of {verb}: hybrids take their keys from the runs. Keys of the sweep, such as "
+                f"{word} is not a key of {verb}: hybrids take their keys from the runs. Keys of the sweep, such as "
                 "workers=2, and of the evaluation, such as evaluation=repeated_kfold, are allowed."
             )
 

@@ -49,7 +49,9 @@ class InspectRequest(Request):
         if self.files and self.dataset:
             raise UserError(f"{self.files[0]} and dataset={self.dataset} were given; name one of them.")
         if self.form == YAML_FORMAT and not self.files:
-            raise UserError(f"to=yaml describes files, and dataset={self.dataset} is an option; name a FILE instead.")
+            raise UserError(
+                f"to=yaml describes files, but dataset={self.dataset} names an option; give a FILE instead."
+            )
 
     @property
     def form(self) -> str:

@@ -112,7 +112,7 @@ def reject_damage(path: Path) -> Iterator[None]:
     except Exception as error:  # a damaged archive raises errors of many kinds
         reason = cut_text(repr(error), MAX_LETTERS)
         raise UserError(
-            f"{path} is damaged or not a capsule of `bakeoff paper`: {reason}; ask its authors for the file."
+            f"{path} is damaged or not a capsule of `bakeoff paper`: {reason}; ask the authors for the file."
         ) from error
 
 
@@ -132,7 +132,7 @@ def read_capsule(path: Path) -> tuple[Files, dict[str, Any]]:
         )
     with reject_damage(path), ZipFile(path) as archive:
         _require_harmless(archive.infolist())
-        # Without a size, what an entry really holds is decompressed before it is compared with the declared size.
+        # `read` without a size would decompress an entry completely, even if it is larger than its declared size.
         files = {entry.filename: archive.open(entry).read(max(entry.file_size, 1)) for entry in archive.infolist()}
         manifest = json.loads(files.pop(MANIFEST))
         version = manifest["format"]
@@ -146,7 +146,7 @@ def read_capsule(path: Path) -> tuple[Files, dict[str, Any]]:
             _require_facts(place, manifest[place], kinds)
     for name in dict.fromkeys([*NEEDED, *digests, *files]):
         if name not in files or compute_digest(files[name]) != digests.get(name):
-            raise UserError(f"{name} is missing, or is not the file of which {MANIFEST} of {path} has the digest.")
+            raise UserError(f"{name} is missing, or does not match its digest in the {MANIFEST} of {path}.")
     return files, manifest
 
 
@@ -158,7 +158,10 @@ def _require_facts(place: str, given: Mapping[str, Any], kinds: Mapping[str, Any
         text = ",".join(value) if isinstance(value, list) else str(value)
         if not isinstance(value, kind) or not re.fullmatch(form, text):
             shown = cut_text(repr(value), MAX_LETTERS)
-            raise UserError(f"{place}.{key}={shown} in {MANIFEST} is not what `bakeoff paper` writes; ask its authors.")
+            raise UserError(
+                f"{place}.{key}={shown} in {MANIFEST} was not written by `bakeoff paper`; ask the authors of the "
+                "capsule."
+            )
 
 
 def _require_harmless(entries: list[ZipInfo]) -> None:
@@ -170,13 +173,13 @@ def _require_harmless(entries: list[ZipInfo]) -> None:
         if is_link or not FILE.fullmatch(name) or not is_compressed_as_written:
             raise UserError(f"{name!r} is {'a link' if is_link else 'not a file of a capsule'}; nothing was written.")
         if entry.file_size > MAX_TEXT_BYTES and not name.startswith(TABLES_OF_ROWS):
-            raise UserError(f"{name} has {entry.file_size:,} bytes, of at most {MAX_TEXT_BYTES:,} bytes.")
+            raise UserError(f"{name} has {entry.file_size:,} bytes, but may have at most {MAX_TEXT_BYTES:,}.")
     if len({entry.filename for entry in entries}) < len(entries):
         raise UserError("a file is in the archive twice; nothing was written.")
     n_bytes = sum(entry.file_size for entry in entries)
     if n_bytes > MAX_BYTES:
         raise UserError(
-            f"the files have {n_bytes:,} bytes, of at most {MAX_BYTES:,}; leave the data out (data=FOLDER)."
+            f"the files have {n_bytes:,} bytes, but may have at most {MAX_BYTES:,}; leave the data out (data=FOLDER)."
         )
 
 
@@ -203,8 +206,8 @@ def open_folder(folder: Path, digest: str, files: Files) -> Path:
     if os.path.lexists(folder):
         if not (_is_plain(origin) and _find_mark(origin).is_file()):
             raise UserError(
-                f"{folder.name} was not made here by `verify` of this user: its files may be yours, and its runs may "
-                "be made up; move it away, or verify in another folder."
+                f"{folder.name} was not made here by `verify` for this user: its files may be yours, and its runs "
+                "may be made up; move it away, or verify in another folder."
             )
         earlier = json.loads(_find_mark(origin).read_bytes())
     for name in {**earlier["files"], **files}:
@@ -235,7 +238,7 @@ def _require_replaceable(file: Path, digest: str | None) -> None:
     place = next(path for path in (file, *file.parents) if os.path.lexists(path))
     is_free = place != file and place.is_dir() and _has_no_links(place)
     if not is_free and not (_is_plain(file) and compute_digest(file.read_bytes()) == digest):
-        raise UserError(f"{file} is a link, or not as `verify` wrote it; move it away, so that it is not replaced.")
+        raise UserError(f"{file} is a link, or differs from what `verify` wrote; move it away to keep it.")
 
 
 def _has_no_links(path: Path) -> bool:

@@ -29,7 +29,8 @@ def write_study(request: PaperRequest) -> int:
     files, facts = make_capsule(request)
     write_capsule(output, files, facts)
     print(f"{output} with {', '.join(files)}")
-    print(f"Its SHA-256 is {compute_digest(output.read_bytes())}; publish it elsewhere, and changes will show.")
+    digest = compute_digest(output.read_bytes())
+    print(f"Its SHA-256 is {digest}; publish it elsewhere, so that changes can be detected.")
     return 0
 
 

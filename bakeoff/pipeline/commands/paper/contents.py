@@ -264,6 +264,6 @@ def _write_line(facts: RunFacts, spec: Mapping[str, Any], options: dict[str, dic
 
 def _name_part(named: dict[str, Any], option: str, value: Any) -> str:
     """Return the name of a part among those with its key, to which it is added."""
-    text = json.dumps(value, default=str)  # in Python, 1 equals 1.0 and True
+    text = json.dumps(value, default=str)  # compare text, because Python's 1 equals 1.0 and True
     names = [option, *(f"{option} ({number})" for number in range(2, len(named) + 2))]
     return next(name for name in names if json.dumps(named.setdefault(name, value), default=str) == text)

@@ -160,7 +160,7 @@ def answer_refusal(request: Request, error: Exception) -> Response:
 
     assert isinstance(error, RequestError)
     text = format_json({"error_code": CODE_OF_STATUS[error.status], "message": str(error)})
-    # The rest of a late body is not awaited.
+    # If the body did not arrive in time, do not wait for the rest of it.
     headers = {"Connection": "close"} if error.status == TIMED_OUT else {}
     return Response(text, error.status, headers, media_type=JSON_TYPE)
 
@@ -198,7 +198,7 @@ class Bodies:
         finally:
             self.n_bytes -= len(body)
             if len(body) >= MIN_RELEASED_BYTES:
-                # By then, nothing refers to the rows any more, nor to an error that they caused.
+                # After this delay, nothing refers to the rows any more, or to an error that they caused.
                 loop = asyncio.get_running_loop()
                 loop.call_later(RELEASE_SECONDS, loop.run_in_executor, None, release_memory)
 
@@ -227,7 +227,7 @@ def release_memory() -> None:
     """Return unused memory to the operating system, which the C library and Arrow otherwise keep for later."""
     pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
-        with suppress(AttributeError):  # other C libraries than glibc
+        with suppress(AttributeError):  # C libraries other than glibc
             ctypes.CDLL(None).malloc_trim(0)
 
 

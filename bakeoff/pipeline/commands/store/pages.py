@@ -127,7 +127,7 @@ def _require_own_files(store: Store) -> None:
 
 def serve_pages(request: PagesRequest) -> NoReturn:
     """Replace this process by MLflow's server of the pages, until Ctrl-C."""
-    os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # the server starts about five times faster
+    os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # starts the server about five times faster
     # The address is not passed as an argument, because every user of the machine can read arguments.
     os.environ["MLFLOW_BACKEND_STORE_URI"] = store_uri(request.tracking__uri)
     command = [sys.executable, "-m", "mlflow", "ui"]
@@ -221,7 +221,7 @@ def _list_telling_params(runs: Sequence[Any]) -> list[str]:
     """Return learner and dataset, and the params of command lines that distinguish runs which are equal in these."""
     words: list[str] = []
     for run in runs:
-        with suppress(ValueError):  # truncated, because it was longer than a tag may be
+        with suppress(ValueError):  # a tag that exceeded the maximum length is truncated, and is not valid JSON
             words += json.loads(run.tags.get("overrides", "[]"))
     told: list[str] = []
     known: list[tuple[str, ...]] = [() for _ in runs]

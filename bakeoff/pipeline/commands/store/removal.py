@@ -223,7 +223,7 @@ def _plan(store: Store, runs: Sequence[StoredItem], models: Sequence[StoredItem]
     for version in list_versions(store):
         aliases = "".join(f" @{alias}" for alias in version.aliases)
         reason = f"version {version.version} of {version.name}{aliases} is registered; delete that on MLflow's pages"
-        # A version without a run or a model does not protect any.
+        # A version that names no run or no model protects none.
         reasons |= dict.fromkeys({version.model_id, version.run_id} - {""}, reason)
     kept = [f"{describe_item(each)}: {reasons[each.item_id]}" for each in (*runs, *models) if each.item_id in reasons]
     deleted_runs = tuple(run for run in runs if run.item_id not in reasons)

@@ -185,7 +185,7 @@ def _fit(name: str, experiment: Experiment, rows: WorkedRows) -> tuple[Pipeline,
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            # A target encoder encodes the rows that it is fitted on in another way than further rows.
+            # A target encoder encodes the rows on which it is fitted differently from other rows.
             X = pipeline[:-1].fit_transform(rows.X, rows.y)
             pipeline[-1].fit(X, rows.y)
             if experiment.pruning.needs_rows:
@@ -216,14 +216,14 @@ def _conclude(
     name: str, tolerance: float, answer: Sequence[Any], learner_answer: Sequence[Any], difference: float
 ) -> Step:
     """Return the last step: the learner's own answer, and whether it is the same."""
-    # Predicted numbers are among those whose difference is measured.
+    # Predicted numbers are already compared by their difference.
     pairs = zip(answer, learner_answer, strict=True)
     is_same = difference <= tolerance and all(isinstance(a, float) or a == b for a, b in pairs)
     shown = join_words(map(str, learner_answer))
-    largest = f"the largest difference of its numbers is {difference:.1e}, where {tolerance:g} is allowed"
+    largest = f"its numbers differ by at most {difference:.1e}; {tolerance:g} is allowed"
     verdict = "the same" if is_same else "NOT the same: a tie was resolved otherwise, or the learner stopped earlier"
     return Step(
-        f"The learner {name}, fitted on the same rows, gives its own answer.",
+        f"Fit the learner {name} on the same rows, and compare its answer.",
         chosen=f"{shown}; {verdict} ({largest})",
         values={"difference": difference},
         drawing=Regions(),

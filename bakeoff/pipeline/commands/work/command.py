@@ -61,7 +61,7 @@ def make_sheet(request: WorkRequest) -> tuple[HandCalculation, HandCalculation]:
 
 def render(calculation: HandCalculation, form: str, digits: int) -> str:
     """Return a calculation in one of the formats of a request."""
-    # A format imports what it alone needs.
+    # Each format is imported only if it is needed.
     if form == "html":
         from bakeoff.pipeline.commands.work.page import render_page
 
@@ -91,7 +91,7 @@ def _write(calculation: HandCalculation, path: Path | None, request: WorkRequest
 
 
 def _write_folder(request: WorkRequest, folder: Path, students: int) -> None:
-    """Write a sheet and its key for each student; their seeds follow one another."""
+    """Write a sheet and its key for each student, with consecutive seeds."""
     form = request.find_format(folder)
     first = 1 if request.seed is None else request.seed
     with fill_folder(folder, "output") as temporary:

@@ -115,7 +115,7 @@ def write_markup(text: str, digits: int) -> Any:
     from markupsafe import Markup, escape
 
     pieces = split_formula(text, digits)
-    # All that is not markup of these functions is escaped.
+    # Everything except the markup added here is escaped.
     shown = "".join(FRACTION.format(*piece) if piece.below else str(escape(piece.text)) for piece in pieces)
     shown = POWER.sub(r"·10<sup>\1\2</sup>", shown).replace("<sup>+", "<sup>")
     shown = SUBSCRIPT.sub(r"\1<sub>\2</sub>", shown)

@@ -141,8 +141,8 @@ def _read_numbers(key: str, text: str | None, known: list[int]) -> list[int]:
     is_list = isinstance(numbers, list) and len(numbers) > 0 and all(is_whole(each, 1) for each in numbers)
     if not is_list or len(set(numbers)) < len(numbers) or not set(numbers) <= set(known):
         raise UserError(
-            f"{key}={text} must be a number of rows, as 14, or different rows, as [1,4,7]; there are rows "
-            f"{write_ranges(known)}."
+            f"{key}={text} must be a number of rows, such as 14, or a list of different rows, such as [1,4,7]; there "
+            f"are rows {write_ranges(known)}."
         )
     return numbers
 
@@ -153,7 +153,7 @@ def _require_cells(X: pd.DataFrame) -> None:
         missing = X.index[X[name].isna()]
         if len(missing):
             raise UserError(
-                f"{X.index.name} {missing[0]} has no {name}, and a calculation by hand has no rule for missing cells; "
+                f"{X.index.name} {missing[0]} has no {name}, and calculations by hand do not support missing cells; "
                 "choose other rows with rows=, or other columns with columns=."
             )
 
@@ -185,7 +185,7 @@ def _read_query_cells(text: str, names: Sequence[str], target: str) -> pd.DataFr
     given = load_yaml(text, "query")
     rows = given if isinstance(given, list) else [given]
     if not all(isinstance(row, Mapping) for row in rows):
-        raise UserError(f"query={text} must be a row, as {{{names[0]}: VALUE}}, a list of rows, or a file.")
+        raise UserError(f"query={text} must be a row, such as {{{names[0]}: VALUE}}, a list of rows, or a file.")
     frame = pd.DataFrame([{str(key): str(cell) for key, cell in row.items()} for row in rows])
     for name in frame.columns.difference([*names, target]):
         raise UserError(f"query contains {name!r}. {did_you_mean(name, names)}")

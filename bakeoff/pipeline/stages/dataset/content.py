@@ -151,8 +151,8 @@ def _decode(data: bytes, encoding: str, file: Path) -> str:
         return data.decode(encoding)
     except LookupError:
         raise UserError(
-            f"dataset.encoding={encoding!r} is not an encoding; give one of Python's, such as utf-8, cp1252, latin-1 "
-            "or utf-16."
+            f"dataset.encoding={encoding!r} is not an encoding; give one that Python knows, such as utf-8, cp1252, "
+            "latin-1 or utf-16."
         ) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1

@@ -84,7 +84,7 @@ def read_file(file: Path, layout: FileLayout) -> Source:
         source = found.read(file, layout)
     except UserError:
         raise
-    except Exception as error:  # damaged files raise errors of many kinds, some without a text
+    except Exception as error:  # damaged files raise errors of many types, some without a message
         reason = str(error) or repr(error)
         raise UserError(
             f"dataset.path={str(file)!r} cannot be read as a table: {reason}; correct the file, or its extension."

@@ -215,7 +215,7 @@ def _open_workbook(file: Path, has_values: bool) -> Any:
         list(limit_sizes(ZipFile(content).infolist(), attrgetter("file_size"), file))
         return openpyxl.load_workbook(content, data_only=has_values)
     except (BadZipFile, KeyError) as error:
-        raise ValueError(f"it is not an Excel workbook, or it has a password ({error})") from error
+        raise ValueError(f"it is not an Excel workbook, or it is password-protected ({error})") from error
 
 
 def _choose_sheet(workbook: Any, layout: FileLayout, file: Path) -> tuple[Any, list[str]]:

@@ -224,7 +224,7 @@ def _compute_threshold(total: np.ndarray, below: np.ndarray, above: np.ndarray) 
     """Return the information gain that a cut must exceed, from the counts of the classes (c,) on both sides."""
     n = total.sum()
     n_classes = np.count_nonzero(total)
-    # The paper's criterion: classes that are absent from a side need no bits there.
+    # As in the paper, the entropy of a side is multiplied by the number of classes that occur in it.
     inside = [np.count_nonzero(side) * compute_entropy(side) for side in (below, above)]
     delta = np.log2(3.0**n_classes - 2) - (n_classes * compute_entropy(total) - sum(inside))
     return float((np.log2(n - 1) + delta) / n)

@@ -161,7 +161,7 @@ COLUMNS = (
 
 
 def count(default: int | None, at_least: int) -> Any:
-    """Return a field of a splitter that must be an integer of at least a number, or the default None."""
+    """Return a field of a splitter that must be an integer not below ``at_least``, or None if that is the default."""
     return field(default=default, metadata={"at_least": at_least})
 
 

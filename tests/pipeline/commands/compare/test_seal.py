@@ -127,7 +127,7 @@ def test_a_file_that_does_not_fit_its_digest_is_not_as_sealed(sealed: Bakeoff, i
     else:
         file.write_text(file.read_text().replace("0.01", "0.05", 1))
     (note,) = read_notes(sealed)
-    assert note.startswith("Not as sealed: the file of seal ours is missing or does not fit its digest")
+    assert note.startswith("Not as sealed: the file of seal ours is missing or does not match its digest")
 
 
 def test_a_comparison_of_other_jobs_does_not_mention_the_seal(sealed: Bakeoff) -> None:

@@ -28,7 +28,7 @@ def test_groups_of_columns_are_lists_of_names(text: str) -> None:
     ("p_values", "sentence"),
     [
         ([0.05, 0.2, 0.01], "2 of 3 effects can be told apart from 0: key 0 and key 2."),
-        ([0.06], "No effect can be told apart from 0, of 1 effect."),
+        ([0.06], "No effect can be told apart from 0 (1 effect measured)."),
     ],
 )
 def test_effects_are_told_apart_up_to_the_significance_level(p_values: list[float], sentence: str) -> None:

@@ -118,7 +118,7 @@ def test_a_folder_that_verify_did_not_make_here_is_refused(folder: Path, change:
     change(folder)
     before = list_contents(folder.parent)
     with pytest.raises(
-        UserError, match=r"study.verification was not made here by `verify` of this user.* move it away"
+        UserError, match=r"study.verification was not made here by `verify` for this user.* move it away"
     ):
         open_folder(folder, "a", FILES)
     assert list_contents(folder.parent) == before

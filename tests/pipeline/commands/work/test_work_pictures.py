@@ -53,7 +53,7 @@ def test_a_page_has_every_step_with_its_formula_and_the_rows_in_play(calculation
     for step in calculation.steps:
         assert write_formula(step.sentence, 4) in page.text.replace("−", "-")
     assert page.get("data-rows") == [" ".join(map(str, step.rows)) for step in calculation.steps]
-    assert page.text.count("Red; the same (the largest difference of its numbers is 0, where 1·10−12 is allowed)") == 1
+    assert page.text.count("Red; the same (its numbers differ by at most 0; 1·10−12 is allowed)") == 1
 
 
 def test_a_page_needs_no_network_and_has_no_id_twice(calculation: HandCalculation) -> None:
