@@ -149,7 +149,7 @@ def test_identifiers_are_copied_and_rows_keep_their_order_in_every_format(bakeof
     for extension in WRITERS:
         answer = bakeoff("predict", "latest", "new.csv", f"output=out{extension}")
         assert answer.status == 0, answer.err
-        assert f"30 predictions in out{extension}, beside id of the file" in answer.err
+        assert f"30 predictions in out{extension}, with id copied from the file" in answer.err
         written = read_table(bakeoff.folder / f"out{extension}")
         assert list(written) == ["id", "prediction", "probability_a", "probability_b"]
         assert written["id"].tolist() == new["id"].tolist()

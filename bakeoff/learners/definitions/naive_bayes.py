@@ -101,8 +101,8 @@ def normal_density(column: np.ndarray, in_class: np.ndarray, value: float, ddof:
 def estimate_normal(column: np.ndarray, in_class: np.ndarray, ddof: int, smoothing: float = 0.0) -> tuple[float, float]:
     """Return the mean and the smoothed variance of a numeric column (n,) in the class's rows, given by a mask (n,).
 
-    The divisor of the variance is the number of rows of the class minus ``ddof``; if none are left, the variance is
-    that of all rows. The fraction ``smoothing`` of the variance of all rows is added.
+    The divisor of the variance is the number of rows of the class minus ``ddof``; if this is 0, the variance of
+    all rows is used. The fraction ``smoothing`` of the variance of all rows is added.
     """
     cells = column[in_class]
     mean = float(np.mean(cells))
@@ -219,7 +219,7 @@ def work_products(classes: np.ndarray, factors_by_cell: Any, target: str) -> Ste
 
 
 def write_product(factors: Sequence[Any]) -> str:
-    """Return the result of a product; that of fractions is not reduced, so that its factors remain visible.
+    """Return the result of a product; fractions are not reduced, so that their factors remain visible.
 
     >>> write_product([Fraction(1, 2), Fraction(2, 8)])
     '1/8 = 0.125'

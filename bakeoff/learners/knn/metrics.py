@@ -54,7 +54,7 @@ class Metric(ABC):
     def measure_magnitudes(self, Q: np.ndarray) -> np.ndarray:
         """Return the magnitude of queries Q (e, m), to which the rounding of their distances is relative: (m,).
 
-        It is 0 where rounding is relative to the distance alone.
+        It is 0 where rounding is relative only to the distance.
         """
         return np.zeros(Q.shape[1])
 

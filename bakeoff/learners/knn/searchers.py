@@ -230,7 +230,7 @@ class Float32Prefilter:
         augmented[:, :-1] = -2 * scaled
         scores = augmented @ self.augmented_rows  # (m, near rows)
 
-        # The k-th smallest score and that of a neighbour may err in opposite directions.
+        # The k-th smallest score and the score of a neighbour may err in opposite directions.
         error = _bound_score_error(norms, e)  # (m,)
         margin = 2 * error
         if slack is not None:
@@ -514,7 +514,7 @@ class SimpleMatchingSearch(BruteForce):
     """
 
     cells_per_tile: ClassVar[int] = 2**18
-    """256 KiB of bytes, and as many of comparisons."""
+    """256 KiB of codes, and 256 KiB of comparisons."""
 
     def __init__(self, metric: MinkowskiMetric, T: np.ndarray) -> None:
         super().__init__(metric, T)

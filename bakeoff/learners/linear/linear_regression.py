@@ -22,8 +22,8 @@ them. Without the certificate, orthogonal transformations of X are used, which a
 *Collinear columns*: which directions of a table are more than rounding? Cells are rounded numbers: a column that is the
 sum of two others differs from their sum in the last digit of its cells. Centring subtracts the means, but not this
 error, so that it may be far larger than the last digit of a *centred* cell: around a mean of 2000, cells have an error
-of 1e-13, whatever their deviation. A direction along which the centred columns vary by no more than that is none.
-Therefore
+of 1e-13, whatever their deviation. A direction along which the centred columns vary by no more than that does not
+count. Therefore
 
 - each column is divided by its length *before* centring, so that all columns have errors of the same size;
 - singular values of this table up to ``RELATIVE_CELL_ROUNDING`` √d are rounding: there are as many independent columns

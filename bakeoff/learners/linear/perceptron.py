@@ -16,7 +16,7 @@ by η times the row, so these margins change by η G_i, the products of that row
 of the block's Gram matrix G). Both updates are stored in one vector and applied by one addition. The vector is kept for
 the next pass, because after a few passes most mistakes occur at the same rows. The margin of a row is not updated after
 the row is processed, so after the pass the margins that are not positive determine the mistakes and the loss. Rows are
-processed in order and none is skipped, so the result is that of the lecture's loop.
+processed in order and none is skipped, so the result equals that of the lecture's loop.
 
 If each pass has its own order, no update is made twice: the plane is updated at once, and the margins of the next few
 rows are computed anew. For one or two columns and many mistakes, the lecture's loop in Python's own numbers is the
@@ -229,7 +229,7 @@ class ShuffledBlock:
     """Final: space for 256 rows, through which all rows pass in an order that is new in each pass.
 
     No update is made twice, so that none is kept. After a mistake, only the margins of the next few rows are computed,
-    because the next mistake is probably among them; if not, those of all further rows.
+    because the next mistake is probably among them; if it is not, the margins of all further rows are computed.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ MAX_COPIES_PER_ROW = 8
 """Up to this average weight, the copies of each row are counted instead of searched for."""
 
 MAX_DRAWS_PER_TREE = 10**9
-"""With this number of draws, the shares of the rows equal those of their weights to about five digits."""
+"""With this number of draws, the shares of the rows equal the shares of their weights to about five digits."""
 
 MAX_ROWS_PER_DRAW = 10
 """More rows for each draw than this suggest weights in the wrong unit."""

@@ -231,7 +231,7 @@ SMO_STEPS_PER_CUBED_FREE_ROW = 4e-6
 """For f free rows, a linear system costs as much as this number times f³ SMO steps. Both get equal time."""
 
 SMO_STEPS_BEFORE_LARGE_SYSTEM = 2000
-"""Linear systems that cost more SMO steps than this must wait until as many have been taken."""
+"""Linear systems that cost more SMO steps than this must wait until that number of steps has been taken."""
 
 MIN_SMO_STEPS = 48
 """Fewest SMO steps between two guesses of the active set."""
@@ -243,7 +243,7 @@ MAX_POLISHING_STEPS = 3
 """Maximum number of Newton steps after the tolerance is met, because rounding could prolong them indefinitely."""
 
 EXTRA_GUESSED_ROWS = 16
-"""Free rows that a guess may have in addition to twice those of the point."""
+"""Free rows that a guess may have in addition to twice the number at the current point."""
 
 LOOSE_VIOLATION = 0.1
 """Violation, in units of the margin, below which the working set hardly changes any more."""

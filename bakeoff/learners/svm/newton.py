@@ -22,8 +22,8 @@ uses LAPACK through SciPy.
 
 *A Newton step* solves the system with the other rows on their bounds. A free row that the solution would move beyond
 its bound is fixed on the bound, and the system for the remaining rows is solved again. This pays for hard margins with
-a nonlinear kernel: without it, those of iris take 2 to 7 times as long, and that of the unscaled breast cancer table is
-not found within the limit of steps (measured).
+a nonlinear kernel: without it, the margins of iris take 2 to 7 times as long, and the margin of the unscaled breast
+cancer table is not found within the limit of steps (measured).
 
 *Block principal pivoting* guesses the active set, which contains the rows on a bound, solves for the free rows, and
 corrects the guess for all rows at once. The solution shows which rows are wrong in the guess:

@@ -2,9 +2,9 @@
 
 The loop of `grower` serves any table. On a few thousand cells, the number of its steps matters more than the size of
 their arrays. If all features are numeric and complete, all rows have weight 1 and all nodes try all features, seven
-tenths of its calls of compiled functions and half of those of Python functions suffice: rows stay presorted by every
-feature, and every position of every feature is a possible cut, so that one expression of prefix sums gives all gains of
-a level. The trees are the same, to the last bit.
+tenths of its calls of compiled functions and half of its calls of Python functions suffice: rows stay presorted by
+every feature, and every position of every feature is a possible cut, so that one expression of prefix sums gives all
+gains of a level. The trees are the same, to the last bit.
 
 Cost: O(n d log n) to sort, then O(n d c) per level, with a small constant.
 """

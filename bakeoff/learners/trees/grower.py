@@ -18,7 +18,7 @@ longer be among these are not split further.
 Cost: O(n d log n) to sort, then O(n d c) per level.
 
 As in C4.5, a threshold may be a value that occurs in the data, instead of the midpoint between two neighbouring values
-in a node. It is the largest value v up to the midpoint among all training rows, not only those of the node, and
+in a node. It is the largest value v in all training rows, not only in the node, that does not exceed the midpoint, and
 equality goes left: x <= v. Because the questions of a tree are x < s, its threshold s is the smallest number above v.
 
 The limits of growth are derived from the parameters shared by decision trees and random forests.

@@ -35,7 +35,7 @@ VALIDATION_PREFIX = "validation_"
 TIME_PREFIX = "time/"
 SERIES_PREFIXES = ("fold/", "pruning_path/")
 FITS = "fits"
-"""The number of learner fits per fold: those of all candidates on the inner folds, and that of the chosen one."""
+"""The number of learner fits per fold: the fits of all candidates on the inner folds, and the fit of the chosen one."""
 FIT_STAGES = ("time/tune", "time/fit", "time/prune")
 PREDICT_STAGE = "time/predict"
 

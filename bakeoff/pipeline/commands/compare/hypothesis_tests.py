@@ -574,8 +574,8 @@ def compute_wilcoxon_p(scores: np.ndarray, base_scores: np.ndarray) -> float:
 
     Zero differences receive the smallest ranks, which are split evenly between both sides (SciPy's ``zsplit``), as
     Demšar does: datasets on which both score the same are evidence of equality. Wilcoxon's original rule, which R
-    follows, drops them. The exact p-value is then that of Pratt's test, which leaves the ranks of zeros out of both
-    sums. Above `MAX_EXACT_DATASETS`, the normal approximation is used.
+    follows, drops them. The exact p-value then equals that of Pratt's test, which leaves the ranks of zeros
+    out of both sums. Above `MAX_EXACT_DATASETS`, the normal approximation is used.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ PERCENT = 100
 ROW = "row"
 """A column with the number of each row, for messages."""
 MAX_ASSUMED_FOLDS = 20
-"""The largest number of folds in a repeat that is assumed to be that of k folds."""
+"""The largest number of scores of a dataset that are assumed to be the k folds of one repeat."""
 
 
 def read_table(file: Path) -> pd.DataFrame:

@@ -214,7 +214,7 @@ class ModelOutputs:
             return predict_probabilities(self.model, X).astype(np.float64)[:, list(self.codes)]
         if self.method == DECISION:
             scores = compute_decision(self.model, X).astype(np.float64)[:, np.newaxis]
-            # For two classes, a positive decision value means the second class.
+            # With two classes, the decision value belongs to the second one.
             return scores if self.codes[0] else -scores
         classes = get_classes(self.model)
         codes = locate_labels(predict_values(self.model, X, classes), classes)  # (m,)

@@ -163,7 +163,7 @@ def _judge_metric(name: str, run: JobResult) -> Finding:
         changes |= {"probabilities": is_class.astype(float), "decision": is_class[:, -1] - 0.5}
     perfect = compute_score(metric, replace(predictions, **changes))
     score = compute_score(metric, predictions)
-    shown = f"perfect predictions score {format_score(perfect)}, and the predictions of a learner {format_score(score)}"
+    shown = f"perfect predictions score {format_score(perfect)}, a learner's predictions {format_score(score)}"
     if perfect > score if metric.greater_is_better else perfect < score:
         return Finding(OK, name, shown)
     if perfect == score:

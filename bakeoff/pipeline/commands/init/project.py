@@ -131,7 +131,7 @@ class ProjectRequest(Request):
     Attributes
     ----------
     folder : Path
-        A folder that does not exist or is empty; its name becomes that of the project.
+        A folder that does not exist or is empty; the project is named after it.
     """
 
     folder: Annotated[Path, Word(place="FOLDER")]
@@ -167,7 +167,7 @@ def make_project(folder: Path) -> list[Path]:
     Parameters
     ----------
     folder : Path
-        The folder, whose name becomes that of the project.
+        The folder, after which the project is named.
 
     Returns
     -------

@@ -92,7 +92,7 @@ def _describe_runs(comparison: Comparison, runs: Sequence[StoredRun]) -> dict[st
 
 
 def _cite_datasets(comparison: Comparison, runs: Sequence[StoredRun]) -> list[str]:
-    """Return the names of the datasets; one that was read from a file is not that of the literature."""
+    """Return the names of the datasets, with citations unless they were read from a file."""
     read = {run.params["dataset"] for run in runs if any(key.startswith("dataset.") for key in run.params)}
     return [
         each.name if each.name in read else each.name + mark_use("dataset", each.name) for each in comparison.datasets

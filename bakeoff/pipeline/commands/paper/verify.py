@@ -214,7 +214,7 @@ def _require_data_folder(data: Path | None, study: Mapping[str, Any]) -> None:
 
 
 def _require_same_data(jobs: Sequence[Job], digests: Set[tuple[str, str]]) -> None:
-    """Reject datasets whose rows are not those of the study."""
+    """Reject datasets whose rows differ from the study's."""
     resources = PartCache()
     for job in jobs:
         dataset = resources.get_dataset(job.spec)
@@ -274,13 +274,13 @@ def _list_values(scores: Iterable[Score], names: Mapping[int, str]) -> dict[int,
 
 
 def _compare_tables(study: Study, store: Path) -> tuple[str, list[str]]:
-    """Return whether the tables of the repeated jobs are those of the capsule, and each line that differs."""
+    """Return whether the tables of the repeated jobs equal those in the capsule, and each line that differs."""
     repeated = replace(study.comparison, tracking__uri=str(store), tracking__experiment=EXPERIMENT)
     try:
         now = write_tables(make_comparison(repeated), study.style)
     except UserError as error:
         return NOT_WRITTEN, [f"{capsule.TABLES} cannot be written: {error}"]
-    # LaTeX reads other characters that end a line, such as a form feed, in another way.
+    # Split only at newlines: LaTeX treats other characters that end a line, such as a form feed, differently.
     pairs = zip_longest(study.tables.split("\n"), now.split("\n"))
     lines = [f"{capsule.TABLES}: {old!r} in the capsule, {new!r} here" for old, new in pairs if old != new]
     return CHANGED if lines else "identical", lines

@@ -63,7 +63,7 @@ def predict_file(
     ]
     # The predictions are written only at the end, so that an error does not change the file of an earlier command.
     write_table(table, target)
-    beside = f", beside {', '.join(map(str, copied))} of the file" if len(copied.columns) else ""
+    beside = f", with {', '.join(map(str, copied))} copied from the file" if len(copied.columns) else ""
     return [note.replace("dataset.", "") for note in notes if note], f"{len(table)} predictions in {target}{beside}"
 
 

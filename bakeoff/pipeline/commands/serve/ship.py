@@ -30,8 +30,8 @@ def fit_on_all_rows(experiment: Experiment) -> FittedModel:
     """Tune, fit, prune, calibrate and set the threshold as in a run, but with all rows and without a test part.
 
     Tuning on a validation part chooses the parameters on that part; the chosen candidate is then fitted on all rows,
-    including those of that part, as scikit-learn's ``GridSearchCV`` does with ``refit=True``. Tuning on inner folds has
-    no such part.
+    including the rows of that part, as scikit-learn's ``GridSearchCV`` does with ``refit=True``. Tuning on inner folds
+    has no such part.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def fit_on_all_rows(experiment: Experiment) -> FittedModel:
     Returns
     -------
     FittedModel
-        The model, whose split contains the rows of the fit and those of any validation part that was kept.
+        The model, whose split contains the rows of the fit and the rows of any validation part that was kept.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def describe_score(run: LoadedRun) -> list[str]:
     models = (
         f"model was fitted on {n_train}" if n_folds == 1 else f"{n_folds} models were fitted on {n_train} on average"
     )
-    return [f"{headline} {score} is the score of its run, whose {models}"]
+    return [f"{headline} {score} was measured in its run, whose {models}"]
 
 
 def _name_tuning_rows(experiment: Experiment) -> str:
