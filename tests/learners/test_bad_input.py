@@ -156,6 +156,13 @@ def test_one_row_is_learnt_or_refused(name: str) -> None:
         assert said["predict"][0] == (y[0] if name in CLASSIFIERS else pytest.approx(y[0], rel=0.1))
 
 
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_one_value_of_the_target_is_predicted(name: str) -> None:
+    X, _ = rows(name)
+    tolerance = 3.0 if name in STEPPING else 1e-9
+    np.testing.assert_allclose(build(name).fit(X, np.full(len(X), 3.0)).predict(X), 3.0, atol=tolerance)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_that_contradict_each_other_share_the_answer(name: str) -> None:
     X, _ = rows(name)
@@ -167,6 +174,20 @@ def test_rows_that_contradict_each_other_share_the_answer(name: str) -> None:
         np.testing.assert_allclose(said["predict"], 0.5, atol=1e-9)
     elif "predict_proba" in said:
         np.testing.assert_allclose(said["predict_proba"], 0.5, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_collinear_columns_are_as_good_as_one(name: str) -> None:
+    X, y = rows(name)
+    alone = build(name, C=1e6).fit(X, y)
+    copied = np.column_stack([X, X[:, 0], -2.0 * X[:, 1], X[:, 2] + X[:, 3]])
+    said = answers(build(name, C=1e6).fit(copied, y), copied)["predict"]
+    if name in CLASSIFIERS:
+        assert np.mean(said == y) >= min(np.mean(alone.predict(X) == y), 0.9) - 0.1
+    elif name in {"linear_regression", "mean"}:
+        np.testing.assert_allclose(said, alone.predict(X), atol=1e-9)
+    else:
+        assert np.corrcoef(said, y)[0, 1] > 0.7
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -324,13 +345,25 @@ OUT_OF_RANGE: dict[str, dict[str, Any]] = {
     },
     "mlp": {
         "activation": "step",
+        "solver": "newton",
+        "learning_rate": "falling",
+        "learning_rate_init": 0.0,
         "alpha": -1.0,
         "batch_size": 0,
         "max_iter": 0,
+        "max_fun": 0,
+        "tol": -1.0,
+        "validation_fraction": 1.0,
         "momentum": 1.0,
         "n_iter_no_change": 0,
     },
-    "naive_bayes": {"alpha": np.inf, "var_smoothing": -1e-9, "smooth_prior": "yes", "handle_missing": "skip"},
+    "naive_bayes": {
+        "alpha": np.inf,
+        "var_smoothing": -1e-9,
+        "smooth_prior": "yes",
+        "handle_missing": "skip",
+        "handle_unknown": "skip",
+    },
     "perceptron": {"coef_init": "zero", "eta0": 0.0, "max_iter": 0, "tol": -1e-3, "n_iter_no_change": 0},
     "random_forest": {"n_estimators": 0, "max_samples": 0.0, "voting": "all", "n_jobs": 1.5},
     "ridge": {"alpha": -1.0},

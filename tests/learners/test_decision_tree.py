@@ -5,15 +5,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.decision_tree import draw, export_text
-from bakeoff.learners.trees.criteria import entropy, gini
+from bakeoff.learners.trees import Tree
+from bakeoff.learners.trees.splitting.splits import compute_gain_ratio
 
-FIRST_SPLIT = [[4, 0], [5, 11]]  # 20 points, 11 against 9: 4 pure ones, and 16
-SECOND_SPLIT = [[8, 3], [1, 8]]
+CLASSES = np.repeat([0, 1], [9, 11])
+FIRST_SPLIT = np.repeat([0, 1], [4, 16])  # 4 : 0 and 5 : 11
+SECOND_SPLIT = np.repeat([0, 1, 0, 1], [8, 1, 3, 8])  # 8 : 3 and 1 : 8
+
+
+def split_once(column: np.ndarray, y: np.ndarray, criterion: Any, nominal: Any = None) -> Tree:
+    """Return the tree of one question about one column."""
+    stump = DecisionTreeClassifier(criterion=criterion, max_depth=1, categorical_features=nominal)
+    return stump.fit(column[:, None], y).fitted_tree_
+
+
+def average_leaves(tree: Tree) -> float:
+    """Return the mean impurity of the leaves below the root, over rows."""
+    return float(np.average(tree.impurity[1:], weights=tree.weighted_n_node_samples[1:]))
 
 
 def test_w8_equality_goes_right_in_the_lectures_tree() -> None:
@@ -25,24 +36,62 @@ def test_w8_equality_goes_right_in_the_lectures_tree() -> None:
     assert tree.predict([[4.999, 3.0]]) == ["Blue"]
 
 
+@pytest.mark.parametrize(
+    ("criterion", "unit", "impurities", "cost"),
+    [
+        ("entropy", np.log(2), [0.636514, 0.682908], 6.689899),
+        ("entropy", 1, [0.918296, 0.985228], 9.651484),
+        ("gini", 1, [4 / 9, 24 / 49], 4.761905),
+        ("misclassification", 1, [1 / 3, 3 / 7], 4),
+    ],
+)
+def test_w9_costs_of_the_split_of_three_and_seven(
+    criterion: str, unit: float, impurities: list[float], cost: float
+) -> None:
+    tree = split_once(np.repeat([0, 1], [3, 7]), np.array([0, 0, 1, 0, 0, 0, 1, 1, 1, 1]), criterion)
+    assert unit * tree.impurity[1:] == pytest.approx(impurities, abs=1e-6)
+    assert 10 * unit * average_leaves(tree) == pytest.approx(cost, abs=1e-6)
+
+
+@pytest.mark.parametrize(("counts", "bits"), [([1, 1, 1, 1], 2), ([97, 1, 1, 1], 0.2419), ([11, 9], 0.99277)])
+def test_w11_to_w15_entropy_in_bits(counts: list[int], bits: float) -> None:
+    y = np.repeat(np.arange(len(counts)), counts)
+    tree = DecisionTreeClassifier(criterion="entropy").fit(np.zeros((len(y), 1)), y).fitted_tree_
+    assert tree.impurity == pytest.approx([bits], abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("split", "impurities", "conditional", "gain", "ratio"),
+    [
+        (FIRST_SPLIT, [0.99277, 0, 0.89604], 0.71683, 0.27594, 0.38223),
+        (SECOND_SPLIT, [0.99277, 0.84535, 0.50326], 0.69141, 0.30137, 0.30356),
+    ],
+)
+@pytest.mark.parametrize("nominal", [None, [0]])
+def test_w16_w17_gain_and_gain_ratio_of_the_two_splits(
+    split: np.ndarray, impurities: list[float], conditional: float, gain: float, ratio: float, nominal: Any
+) -> None:
+    tree = split_once(split, CLASSES, "entropy", nominal)
+    assert tree.impurity == pytest.approx(impurities, abs=5e-6)
+    assert average_leaves(tree) == pytest.approx(conditional, abs=5e-6)
+    assert tree.gain[0] / 20 == pytest.approx(gain, abs=5e-6)
+    branches = tree.weighted_n_node_samples[1:, None]
+    assert compute_gain_ratio(tree.gain[:1] / 20, [*branches], np.array([20])) == pytest.approx([ratio], abs=5e-6)
+
+
 @pytest.mark.parametrize(("criterion", "feature"), [("entropy", 1), ("gain_ratio", 0), ("gini", 1)])
 @pytest.mark.parametrize("nominal", [None, [0, 1]])
 def test_w18_the_criterion_decides_between_the_two_splits(
     criterion: Any, feature: int, nominal: list[int] | None
 ) -> None:
-    y = np.array([0] * 9 + [1] * 11)
-    first = np.array([0] * 4 + [1] * 16)
-    second = np.array([0] * 8 + [1] + [0] * 3 + [1] * 8)
     tree = DecisionTreeClassifier(criterion=criterion, max_depth=1, categorical_features=nominal)
-    tree.fit(np.column_stack([first, second]), y)
+    tree.fit(np.column_stack([FIRST_SPLIT, SECOND_SPLIT]), CLASSES)
     assert tree.fitted_tree_.feature[0] == feature
-    shares = tree.fitted_tree_.weighted_n_node_samples[1:] / 20
-    measure = gini if criterion == "gini" else entropy
-    chosen = [FIRST_SPLIT, SECOND_SPLIT][feature]
-    assert shares @ tree.fitted_tree_.impurity[1:] == pytest.approx(np.sum(chosen, axis=1) / 20 @ measure(chosen))
 
 
-small_tables = arrays(np.int64, st.tuples(st.integers(2, 12), st.just(3)), elements=st.integers(0, 4))
+def test_w18_the_second_splits_weighted_gini_is_the_smaller() -> None:
+    costs = [average_leaves(split_once(split, CLASSES, "gini")) for split in (FIRST_SPLIT, SECOND_SPLIT)]
+    assert costs == pytest.approx([0.34375, 0.30707], abs=5e-6)
 
 
 def test_a_zero_gain_split_is_made_when_it_leads_on() -> None:
@@ -107,6 +156,12 @@ def test_thresholds_separate_neighbouring_and_far_floats() -> None:
     for low, high in [(1.0, np.nextafter(1.0, 2.0)), (0.0, 5e-324), (-1.7e308, 1.7e308), (1e150, 1.1e150)]:
         tree = DecisionTreeClassifier().fit([[low], [high]], [0, 1])
         assert tree.predict([[low], [high]]).tolist() == [0, 1]
+
+
+def test_a_large_offset_of_targets_does_not_hide_them() -> None:
+    X = np.arange(40.0)[:, None]
+    y = 1e9 + (np.arange(40) % 5) * 1e-3
+    np.testing.assert_array_equal(DecisionTreeRegressor().fit(X, y).predict(X), y)
 
 
 @pytest.mark.parametrize("learner", [DecisionTreeClassifier, DecisionTreeRegressor])

@@ -8,7 +8,6 @@ import pytest
 
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.decision_tree import export_text
-from bakeoff.learners.definitions.splits import entropy, gain, parts_of
 
 READING = pd.DataFrame(
     {
@@ -22,7 +21,8 @@ ACTION = np.array(["skips", "reads", "skips", "skips", "reads", "skips"])
 
 
 def test_w23_gains_of_the_reading_table_and_its_tree() -> None:
-    gains = [float(gain(ACTION, parts_of(ACTION, READING[name].to_numpy(), None), entropy)) for name in READING]
+    stump = DecisionTreeClassifier(criterion="entropy", max_depth=1)
+    gains = [stump.fit(READING[[name]], ACTION).fitted_tree_.gain[0] / 6 for name in READING]
     assert gains == pytest.approx([0.0441, 0.4591, 0.9183, 0], abs=5e-5)
     tree = DecisionTreeClassifier(criterion="entropy").fit(READING, ACTION)
     assert export_text(tree) == "|-- Length = long → skips (4 rows)\n|-- Length = short → reads (2 rows)\n"
@@ -72,6 +72,14 @@ def _sum_squares(y: np.ndarray) -> float:
     return float(np.sum((y - y.mean()) ** 2))
 
 
+def test_binary_grouping_learns_more_than_two_classes() -> None:
+    X, y = _make_table(300, 6)
+    tree = DecisionTreeClassifier(nominal_splits="binary", categorical_features=[0, 1, 2]).fit(X, y)
+    assert np.all(tree.fitted_tree_.n_children[~tree.fitted_tree_.is_leaf] == 2)
+    full = DecisionTreeClassifier(categorical_features=[0, 1, 2]).fit(X, y)
+    assert tree.score(X, y) == full.score(X, y)
+
+
 def test_limits_hold_for_branches_of_values() -> None:
     X, y = _make_table(300, 9)
     for nominal_splits in ("multiway", "binary"):
@@ -80,6 +88,14 @@ def test_limits_hold_for_branches_of_values() -> None:
         )
         tree = learner.fit(X, y).fitted_tree_
         assert tree.n_node_samples.min() >= 12
+
+
+def test_max_leaf_nodes_counts_all_branches() -> None:
+    X, y = _make_table(300, 4)
+    for max_leaves in (3, 4, 8, 12):
+        tree = DecisionTreeClassifier(categorical_features=[0, 1, 2], max_leaf_nodes=max_leaves).fit(X, y)
+        assert tree.get_n_leaves() <= max_leaves
+        assert tree.get_n_leaves() == 1 + 3 * ((max_leaves - 1) // 3)
 
 
 @pytest.mark.parametrize("criterion", ["gini", "gain_ratio"])

@@ -185,6 +185,9 @@ def test_a_classification_forest_is_the_trees_of_its_draws_and_their_vote(
     if voting == "majority":
         votes = [predict_row_by_vote(forest, query) for query in queries]
         assert fast.predict(queries).tolist() == votes
+        of_trees = np.array([[predict_row(tree, query) for tree in forest] for query in queries])  # (m, 5)
+        shares = (of_trees[:, :, None] == fast.classes_).mean(axis=1)
+        np.testing.assert_allclose(fast.predict_proba(queries), shares, atol=1e-12)
     else:
         expected = [np.mean([fractions(tree, query, fast.classes_) for tree in forest], axis=0) for query in queries]
         np.testing.assert_allclose(fast.predict_proba(queries), expected, atol=1e-12)

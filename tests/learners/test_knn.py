@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.neighbors import KNeighborsClassifier as SklearnClassifier
 from sklearn.neighbors import KNeighborsRegressor as SklearnRegressor
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from bakeoff.learners import KNeighborsClassifier, KNeighborsRegressor
 
@@ -67,6 +68,10 @@ def test_gaussian_votes(k: int, red: float, blue: float) -> None:
     assert fit_colours(k, weights="gaussian").predict(QUERY) == ["Red"]
 
 
+def test_gaussian_votes_do_not_vanish_far_away() -> None:
+    assert fit_colours(3, weights="gaussian").predict([[1000, 1]]) == ["Blue"]  # point 2 is nearest
+
+
 def test_callable_votes() -> None:
     def inverse(distance: np.ndarray) -> np.ndarray:
         return 1 / distance
@@ -82,6 +87,12 @@ def test_callable_votes_must_be_finite_and_positive(function: Any) -> None:
         fit_colours(3, weights=function).predict(QUERY)
     with pytest.raises(ValueError, match="All neighbors of some sample is getting zero weights"):
         fit_colours(3, weights=lambda d: 0 * d).predict(QUERY)
+
+
+@pytest.mark.parametrize("scaler", [MinMaxScaler(), StandardScaler()])
+def test_scaled_colours(scaler: Any) -> None:
+    model = KNeighborsClassifier(1).fit(scaler.fit_transform(POINTS), COLOURS)
+    assert model.predict(scaler.transform(QUERY)) == ["Red"]
 
 
 def test_tied_rows_first_takes_the_lowest_row() -> None:
@@ -147,6 +158,11 @@ def test_predictions_are_scikit_learns(k: int, weights: str) -> None:
     classifiers = [cls(k, weights=weights, algorithm="kd_tree") for cls in (KNeighborsClassifier, SklearnClassifier)]
     ours, theirs = (model.fit(X[:300], label[:300]).predict_proba(X[300:]) for model in classifiers)
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_regression_averages_targets() -> None:
+    model = KNeighborsRegressor(2).fit(SPEED, STOPPING)
+    np.testing.assert_allclose(model.predict([[5], [23]]), [11.5, 65.0])
 
 
 @pytest.mark.parametrize("offset", [1e3, 1e6])

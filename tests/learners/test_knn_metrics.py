@@ -73,6 +73,11 @@ def test_mahalanobis_learns_the_covariance_or_takes_it() -> None:
     np.testing.assert_allclose(biased[0], [1.5492, 1.1040, 2.3598, 1.5732, 3.2055, 1.1292], atol=5e-5)
 
 
+def test_mahalanobis_turns_red_to_blue() -> None:
+    assert KNeighborsClassifier(1).fit(POINTS, COLOURS).predict(QUERY) == ["Red"]
+    assert KNeighborsClassifier(1, metric="mahalanobis").fit(POINTS, COLOURS).predict(QUERY) == ["Blue"]
+
+
 @pytest.mark.parametrize("scale", [[1, 1], [1e150, 1e-150], [1e-100, 1e100]])
 def test_mahalanobis_does_not_see_units(scale: list[float]) -> None:
     moved = measure_distances(POINTS * scale, QUERY * scale, "mahalanobis")
@@ -116,7 +121,7 @@ def test_callable_metric_gets_rows_and_its_parameters() -> None:
     np.testing.assert_allclose(squared, measure_distances(POINTS, QUERY, "l2") ** 2)
 
 
-@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3, 40])
 def test_feature_weights_multiply_the_terms(p: float) -> None:
     rng = np.random.default_rng(0)
     X, Q, w = rng.normal(size=(300, 3)), rng.normal(size=(20, 3)), [0.5, 0.0, 3.0]
@@ -203,6 +208,14 @@ def test_rows_that_share_no_column_are_infinitely_far_apart() -> None:
         assert np.isfinite(model.predict([[np.nan, 7.0], [1.5, np.nan]])).all()
 
 
+def test_missing_nominal_cells() -> None:
+    jobs: list[Any] = ["smith", None, "smith", "baker"]
+    table = PEOPLE.astype({"job": object}).assign(job=jobs).astype({"job": "category"})
+    np.testing.assert_allclose(
+        measure_distances(table, table, "gower")[0], [0, (0.25 + 0) / 2, (0.5 + 0 + 1) / 3, (1 + 1) / 3]
+    )
+
+
 def test_missing_cells_are_refused_where_they_have_no_meaning() -> None:
     X = [[1.0, np.nan], [2.0, 0.0], [0.0, 5.0]]
     for parameters in (
@@ -215,6 +228,11 @@ def test_missing_cells_are_refused_where_they_have_no_meaning() -> None:
             KNeighborsClassifier(1, **parameters).fit(X, [0, 1, 1])
     with pytest.raises(ValueError, match=r"rows in which all values are missing \(the first: 1\)"):
         KNeighborsClassifier(1).fit([[1.0], [np.nan]], [0, 1])
+
+
+def test_columns_of_very_different_scale_still_count() -> None:
+    X = np.array([[1e200, 0.0], [1e200, 1.0], [1e200, 2.0]])
+    np.testing.assert_array_equal(measure_distances(X, [[1e200, 2.5]], "l2"), [[2.5, 1.5, 0.5]])
 
 
 @pytest.mark.parametrize("constant", [0.1, 0.3, 1 / 3, 1e9 + 0.1])

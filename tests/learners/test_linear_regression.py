@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import sklearn.linear_model
 
 from bakeoff.learners import LinearRegression, Ridge
 
-NOT_BOOLEAN: Any = "yes"
 LEARNERS = [LinearRegression(), Ridge(alpha=0.7)]
 
 
@@ -19,6 +16,17 @@ def made(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndar
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * rng.uniform(0.1, 10, d) + rng.normal(size=d)
     return X, X @ rng.normal(size=d) + rng.normal(size=n) + 5, rng.uniform(0.1, 3, n)
+
+
+def test_a_line_through_three_points_by_hand() -> None:
+    model = LinearRegression().fit([[0], [1], [2]], [1, 2, 2])
+    assert model.coef_ == pytest.approx([0.5])
+    assert model.intercept_ == pytest.approx(7 / 6)
+
+
+def test_ridge_by_hand_divides_by_the_squares_plus_alpha() -> None:
+    model = Ridge(alpha=3).fit([[-1], [0], [1]], [-2, 0, 2])
+    assert model.coef_ == pytest.approx([4 / 5])
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

@@ -37,6 +37,14 @@ def assert_same_coefficients(ours: LogisticRegression, other: Any) -> None:
     np.testing.assert_allclose(ours.intercept_, other.intercept_, atol=1e-5, rtol=1e-5)
 
 
+def test_with_one_yes_no_column_the_weights_are_log_odds() -> None:
+    X = np.repeat([[0], [1]], 4, axis=0)
+    model = LogisticRegression(C=INF, tol=1e-12).fit(X, [0, 0, 0, 1, 0, 1, 1, 1])
+    assert model.intercept_ == pytest.approx([np.log(1 / 3)])
+    assert model.coef_ == pytest.approx(np.array([[np.log(3) - np.log(1 / 3)]]))
+    np.testing.assert_allclose(model.predict_proba([[0], [1]]), [[3 / 4, 1 / 4], [1 / 4, 3 / 4]])
+
+
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])

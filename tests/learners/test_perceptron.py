@@ -51,6 +51,14 @@ def test_three_points_by_hand() -> None:
     assert model.n_iter_ == 6
 
 
+def test_another_order_or_start_ends_with_another_plane() -> None:
+    model = make_lecture_perceptron().fit(ROWS[::-1], LABELS[::-1])
+    assert (model.coef_.tolist(), model.intercept_.tolist()) != ([[1, 1]], [-3])
+    assert (model.predict(ROWS) == LABELS).all()
+    model = make_lecture_perceptron(coef_init=[2.0, 0.0], intercept_init=-5.0).fit(ROWS, LABELS)
+    assert (model.coef_.tolist(), model.intercept_.tolist(), model.n_iter_) == ([[2, 0]], [-5], 1)
+
+
 @pytest.mark.parametrize("class_weight", ["balanced", "by label"])
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize("c", [2, 3])

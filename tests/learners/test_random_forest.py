@@ -4,10 +4,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_forests import make_mixed_table
+from random_forests import NOMINAL_FEATURE, choose_target, make_mixed_table
 from sklearn.datasets import load_breast_cancer, load_wine
 
-from bakeoff.learners import DecisionTreeClassifier, RandomForestClassifier, RandomForestRegressor
+from bakeoff.learners import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 
 def test_feature_subsets_by_tree_limit_a_tree_to_its_features() -> None:
@@ -38,6 +43,34 @@ def test_leaves_are_limited_and_trees_pruned_as_those_of_a_decision_tree() -> No
         np.testing.assert_array_equal(forest.trees_[0].threshold, tree.fitted_tree_.threshold)
     forest = RandomForestClassifier(10, max_leaf_nodes=5, random_state=0).fit(X, y)
     assert {tree.n_leaves for tree in forest.trees_} == {5}
+
+
+@pytest.mark.parametrize("nominal_splits", ["multiway", "binary"])
+@pytest.mark.parametrize(
+    ("forest_class", "tree_class"),
+    [(RandomForestClassifier, DecisionTreeClassifier), (RandomForestRegressor, DecisionTreeRegressor)],
+)
+def test_without_draws_a_tree_is_a_decision_tree_of_the_same_rows_weights_values_and_missing_cells(
+    forest_class: Any, tree_class: Any, nominal_splits: str
+) -> None:
+    X, y, weight = make_mixed_table()
+    y, weight = choose_target(forest_class, y), weight * 0.37
+    options: dict[str, Any] = {"categorical_features": [NOMINAL_FEATURE], "nominal_splits": nominal_splits}
+    forest = forest_class(1, bootstrap=False, max_features=None, random_state=0, **options).fit(X, y, weight)
+    tree = tree_class(**options).fit(X, y, weight)
+    np.testing.assert_array_equal(forest.trees_[0].feature, tree.fitted_tree_.feature)
+    np.testing.assert_array_equal(forest.trees_[0].threshold, tree.fitted_tree_.threshold)
+    np.testing.assert_allclose(forest.trees_[0].value, tree.fitted_tree_.value)
+    query = np.vstack([X, np.full((1, 4), 99.0), np.full((1, 4), np.nan)])
+    np.testing.assert_allclose(forest.predict(query), tree.predict(query))
+
+
+def test_importances_find_the_relevant_feature_and_sum_to_one() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    forest = RandomForestClassifier(20, random_state=0).fit(X, X[:, 3] > 0)
+    assert np.argmax(forest.feature_importances_) == 3
+    assert forest.feature_importances_.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("nominal", [None, [3], [0, 1, 2, 3]])

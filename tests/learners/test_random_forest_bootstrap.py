@@ -99,6 +99,21 @@ def test_class_weights_count_in_the_criterion_and_not_in_the_draw() -> None:
         np.testing.assert_allclose(weighted_tree.value[0], expected / expected.sum())
 
 
+@pytest.mark.parametrize("forest_class", FOREST_CLASSES)
+def test_the_out_of_bag_prediction_of_a_row_is_that_of_the_trees_that_have_not_drawn_it(forest_class: Any) -> None:
+    X, y = load_wine(return_X_y=True)
+    forest = forest_class(9, oob_score=True, random_state=0).fit(X, y)
+    drawn = [rows for rows, _ in forest.list_draws(X, y)]
+    values = np.array([tree.value[tree.apply(X)] for tree in forest.trees_])  # (9, n, c), or (9, n, 1) of means
+    values[[np.isin(np.arange(len(y)), rows) for rows in drawn]] = np.nan
+    name = "oob_prediction_" if forest_class is RandomForestRegressor else "oob_decision_function_"
+    predictions = getattr(forest, name).reshape(values.shape[1:])
+    known = ~np.isnan(values[:, :, 0]).all(axis=0)  # (n,)
+    assert 0 < known.mean() < 1
+    np.testing.assert_allclose(predictions[known], np.nanmean(values[:, known], axis=0))
+    assert np.isnan(predictions[~known]).all()
+
+
 def test_the_out_of_bag_score_is_weighted_and_rows_of_weight_zero_have_no_prediction() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     weight = np.where(y == 0, 3.0, 1.0)

@@ -143,6 +143,13 @@ def test_no_out_of_bag_score_where_every_tree_has_all_rows() -> None:
         RandomForestClassifier(oob_score=True, bootstrap=False).fit(*IRIS)
 
 
+def test_more_draws_than_rows() -> None:
+    X, y = IRIS
+    one = RandomForestClassifier(n_estimators=3, max_samples=1.5, random_state=0).fit(X, y)
+    other = RandomForestClassifier(n_estimators=3, max_samples=225, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
 def test_balanced_subsample_gives_all_classes_of_a_tree_the_same_weight() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))

@@ -98,6 +98,42 @@ def test_the_optimality_conditions_hold_for_the_soft_margin(kernel: dict[str, An
     assert machine.fit_status_ == 0
 
 
+@pytest.mark.parametrize("kernel", [{"kernel": "linear"}, {"kernel": "rbf", "gamma": 0.5}])
+def test_the_optimality_conditions_hold_for_the_hard_margin(kernel: dict[str, Any]) -> None:
+    X, y = separable()
+    signs = 2.0 * y - 1
+    machine = SVC(C=INF, **kernel).fit(X, y)
+    beta = alphas(machine, y.size)
+    margin = signs * machine.decision_function(X)
+    squared_norm = beta @ rows_of(X, kernel) @ beta
+
+    assert abs(beta.sum()) < 1e-8 * np.abs(beta).sum()
+    assert (signs * beta >= 0).all()
+    assert (margin >= 1 - 1e-5).all()
+    np.testing.assert_allclose(margin[machine.support_], 1.0, atol=1e-5)
+    np.testing.assert_allclose(np.abs(beta).sum() - 0.5 * squared_norm, 0.5 * squared_norm, rtol=1e-6)
+    np.testing.assert_allclose(machine.dual_objective_, machine.primal_objective_, rtol=1e-6)
+    np.testing.assert_allclose(machine.margin_, 1 / np.sqrt(squared_norm), rtol=1e-6)
+
+
+def test_the_hard_margin_of_three_points_is_the_one_drawn_by_hand() -> None:
+    # (0, 0) and (0, 2) against (2, 1): the line x1 = 1, half-way, at distance 1.
+    machine = SVC(C=INF, kernel="linear").fit([[0, 0], [0, 2], [2, 1]], [0, 0, 1])
+    np.testing.assert_allclose(machine.coef_, [[1.0, 0.0]], atol=1e-9)
+    np.testing.assert_allclose(machine.intercept_, [-1.0], atol=1e-9)
+    np.testing.assert_allclose(machine.margin_, [1.0])
+    np.testing.assert_allclose(machine.dual_coef_, [[-0.25, -0.25, 0.5]], atol=1e-9)
+
+
+def test_the_intercept_is_averaged_over_the_free_support_vectors() -> None:
+    X, y = noisy()
+    machine = SVC(kernel="rbf", gamma=0.5).fit(X, y)
+    beta = alphas(machine, y.size)
+    free = (np.abs(beta) > 0) & (np.abs(beta) < 1.0)
+    values = rows_of(X, {"kernel": "rbf", "gamma": 0.5}) @ beta
+    np.testing.assert_allclose(machine.intercept_, (2 * y - 1 - values)[free].mean(), atol=1e-9)
+
+
 # Agreement with scikit-learn -----------------------------------------------------------------------------------------
 
 

@@ -86,6 +86,12 @@ def test_separability_agrees_with_linear_programming() -> None:
     assert silent <= 3
 
 
+def test_a_proof_that_the_hulls_meet_is_a_point_of_both() -> None:
+    X, signs = np.array([[0.0, 0.0], [1e6, 1e-6], [0.0, 1e-6], [1e6, 0.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    found = solve_hard_margin_primal(X, signs)
+    assert isinstance(found, HullsMeet)
+
+
 def test_fewer_rows_than_columns_in_very_different_units_are_separated() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(30, 40)) * 10.0 ** rng.integers(-4, 5, 40), np.arange(30) % 2
