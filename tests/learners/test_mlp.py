@@ -186,9 +186,6 @@ def test_training_ends_at_the_same_epoch_as_scikit_learn() -> None:
     assert ours.loss_ == ours.loss_curve_[-1]
 
 
-# Special cases that other learners solve
-
-
 # Stopping
 
 
@@ -232,10 +229,13 @@ def test_validation_rows_are_a_stratified_share_without_repeats(n: int, c: int, 
         assert abs(np.sum(strata[validation] == code) - expected) <= 1 + 1e-9
 
 
-# Laws
-
-
 # Bad input
+
+
+def test_targets_in_an_absurd_unit_are_reported() -> None:
+    X, y = standardized("diabetes")
+    with pytest.warns(ConvergenceWarning, match="no epoch had a lower loss.*also the target"):
+        MLPRegressor(random_state=0).fit(X, y * 1e150)
 
 
 @pytest.mark.parametrize("estimator", [MLPClassifier, MLPRegressor])
