@@ -79,7 +79,7 @@ def test_w16_w17_gain_and_gain_ratio_of_the_two_splits(
     assert compute_gain_ratio(tree.gain[:1] / 20, [*branches], np.array([20])) == pytest.approx([ratio], abs=5e-6)
 
 
-@pytest.mark.parametrize(("criterion", "feature"), [("entropy", 1), ("gain_ratio", 0), ("gini", 1)])
+@pytest.mark.parametrize(("criterion", "feature"), [("entropy", 1), ("log_loss", 1), ("gain_ratio", 0), ("gini", 1)])
 @pytest.mark.parametrize("nominal", [None, [0, 1]])
 def test_w18_the_criterion_decides_between_the_two_splits(
     criterion: Any, feature: int, nominal: list[int] | None

@@ -68,8 +68,8 @@ def test_binary_grouping_finds_the_best_of_all_groupings_for_two_classes_and_for
 
 
 def _sum_squares(y: np.ndarray) -> float:
-    """Return the sum of squared deviations from the mean."""
-    return float(np.sum((y - y.mean()) ** 2))
+    """Return the sum of squared deviations from the mean, of targets (n,) or class indicators (n, c)."""
+    return float(np.sum((y - y.mean(axis=0)) ** 2))
 
 
 def test_binary_grouping_learns_more_than_two_classes() -> None:
@@ -78,6 +78,19 @@ def test_binary_grouping_learns_more_than_two_classes() -> None:
     assert np.all(tree.fitted_tree_.n_children[~tree.fitted_tree_.is_leaf] == 2)
     full = DecisionTreeClassifier(categorical_features=[0, 1, 2]).fit(X, y)
     assert tree.score(X, y) == full.score(X, y)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_binary_grouping_of_more_classes_cuts_the_values_in_the_order_of_the_most_frequent_class(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cells, y = rng.integers(0, 6, 80), rng.choice(3, 80, p=[0.3, 0.5, 0.2])
+    tree = DecisionTreeClassifier(max_depth=1, nominal_splits="binary", categorical_features=[0])
+    leaf = tree.fit(cells[:, None], y).apply(cells[:, None])
+    by_share = np.argsort([np.mean(y[cells == value] == 1) for value in range(6)])
+    cuts = [np.isin(cells, by_share[:k]) for k in range(1, 6)]
+    indicators = np.eye(3)[y]
+    found, *possible = (_sum_squares(indicators[cut]) + _sum_squares(indicators[~cut]) for cut in (leaf == 1, *cuts))
+    assert found == pytest.approx(min(possible))
 
 
 def test_limits_hold_for_branches_of_values() -> None:
