@@ -1,0 +1,18 @@
+# docker build --tag bakeoff .
+# docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD/outputs:/work/outputs" bakeoff dataset=wine learner=knn
+FROM python:3.13-slim AS build
+COPY . /source
+RUN python -m venv /opt/bakeoff \
+    && /opt/bakeoff/bin/pip install --no-cache-dir --constraint /source/constraints.txt /source
+
+FROM python:3.13-slim
+# Git records the commit of experiments in a repository.
+RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -rf /var/lib/apt/lists/*
+COPY --from=build /opt/bakeoff /opt/bakeoff
+# Any user may run the image: the home, in which libraries keep caches, is open to all, as /tmp is.
+ENV PATH=/opt/bakeoff/bin:$PATH HOME=/tmp
+RUN useradd --uid 1000 --create-home bakeoff && mkdir --parents /work/outputs && chown --recursive bakeoff /work
+USER bakeoff
+WORKDIR /work
+VOLUME /work/outputs
+ENTRYPOINT ["bakeoff"]
