@@ -12,7 +12,7 @@ COPY --from=build /opt/bakeoff /opt/bakeoff
 # Any user may run the image: the home, in which libraries keep caches, is open to all, as /tmp is.
 ENV PATH=/opt/bakeoff/bin:$PATH HOME=/tmp
 RUN useradd --uid 1000 --create-home bakeoff && mkdir --parents /work/outputs && chown --recursive bakeoff /work
-USER bakeoff
+USER 1000
 WORKDIR /work
 VOLUME /work/outputs
 ENTRYPOINT ["bakeoff"]

@@ -5,6 +5,8 @@ VENV ?= .venv
 # and studies, and leaves the environment of `make test` as it is.
 EXTRAS ?= dev
 INSTALLED := $(VENV)/installed-$(EXTRAS)
+# A run needs no extras: any environment will do, and a new one gets the package alone.
+INSTALLED_FOR_RUN := $(firstword $(wildcard $(VENV)/installed-*) $(VENV)/installed-package)
 BIN := $(VENV)/bin
 
 # Tests run in three processes at once, which keep two processors busy while some wait for a server or a child process.
@@ -13,7 +15,7 @@ PYTEST := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(PROCE
 
 .PHONY: run check lint unit test fuzz coverage figures docs site clean
 
-run: $(INSTALLED)
+run: $(INSTALLED_FOR_RUN)
 	$(BIN)/bakeoff $(ARGS)
 
 # Before each commit, in less than a minute.
@@ -47,9 +49,29 @@ docs:
 site: $(INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean
 
-$(INSTALLED): pyproject.toml constraints.txt
+define CHECK_PYTHON
+import re, shutil, sys
+limits = re.search('requires-python = ">=3[.]([0-9]+),<3[.]([0-9]+)"', open("pyproject.toml").read())
+minors = range(int(limits.group(1)), int(limits.group(2)))
+names = ["python3.%d" % minor for minor in reversed(minors)]
+found = [name for name in names if shutil.which(name) and name != "python3.%d" % sys.version_info[1]]
+cure = "make run PYTHON=" + (found or names)[0]
+if sys.version_info[0] != 3 or sys.version_info[1] not in minors:
+    sys.exit("bakeoff needs Python 3.%d to 3.%d; this is %s; %s" % (minors[0], minors[-1], sys.version.split()[0], cure))
+for module in ("venv", "ensurepip", "sqlite3"):
+    try:
+        __import__(module)
+    except ImportError:
+        sys.exit("bakeoff needs the module %s, which %s lacks (Debian and Ubuntu: apt install python3-venv); install it, or use another Python: %s" % (module, sys.executable, cure))
+endef
+export CHECK_PYTHON
+
+# The environment is made by the first command that needs it: the package, and the extras in the name of the target.
+$(VENV)/installed-%: pyproject.toml constraints.txt
+	@$(PYTHON) -c "$$CHECK_PYTHON"
+	@echo "Installing bakeoff and the packages it needs into $(VENV): about 1 GB, in one to five minutes."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]"
+	$(BIN)/python -m pip install --constraint constraints.txt --editable ".$(if $(filter-out package,$*),[$*])"
 	touch $@
 
 clean:
