@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -120,10 +122,17 @@ def write_scores(folder: Path) -> None:
     pd.DataFrame(rows, columns=["dataset", "learner", "fold", "score"]).to_csv(folder / "scores.csv", index=False)
 
 
+def write_titanic_folds(folder: Path) -> None:
+    """Write the table whose folds are those of the project in ``examples/from_hydra``."""
+    script = ROOT / "examples" / "from_hydra" / "write_folds.py"
+    subprocess.run([sys.executable, str(script)], cwd=folder, check=True)
+
+
 WRITERS: Mapping[str, Callable[[Path], None]] = {
     "docs/comparison.md": write_scores,
     "docs/data.md": write_every_format,
     "docs/evaluation.md": write_measured_rows,
+    "docs/from-hydra.md": write_titanic_folds,
     "docs/inspect.md": write_inspected_files,
     "docs/models.md": write_titanic,
     "docs/preprocessing.md": write_steps_input,
