@@ -30,7 +30,7 @@ STAGES = (
     "scoring",
 )  # fmt: skip
 LAYERS = (
-    {"text"},
+    {"text", "system"},
     {"errors"},
     {"tables"},
     {"identity"},

@@ -21,12 +21,13 @@ import textwrap
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from errno import ENAMETOOLONG
+from errno import EINVAL, ENAMETOOLONG, EPIPE
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, final
 
 from bakeoff.pipeline.commands import COMMANDS, Command
 from bakeoff.pipeline.config.flags import TRACEBACK_VARIABLE, VERSION_FLAG, shows_tracebacks
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError, did_you_mean, placing_errors
+from bakeoff.pipeline.system import find_signals
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
 from bakeoff.pipeline.text.wording import print_note
 from bakeoff.version import __version__
@@ -196,8 +197,9 @@ def main() -> NoReturn:
     gc.set_threshold(GC_THRESHOLD_OBJECTS)
     signal.signal(signal.SIGTERM, _raise_terminated)
     # Closing the terminal ends the command unless it was started by nohup.
-    if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, _raise_terminated)
+    for hangup in find_signals("SIGHUP"):
+        if signal.getsignal(hangup) == signal.SIG_DFL:
+            signal.signal(hangup, _raise_terminated)
     prepare_streams()
     status = run_words(sys.argv[1:])
     gc.freeze()  # there is no garbage worth collecting at exit either
@@ -305,6 +307,8 @@ def _raise_terminated(number: int, frame: Any) -> None:
 STANDARD_OUTPUT = 1
 STANDARD_ERROR = 2
 """File descriptors."""
+CLOSED_PIPE = (EPIPE, EINVAL)
+"""The errors of a pipe without a reader; the second is that of Windows."""
 UNKNOWN_LETTERS = "backslashreplace"
 """How to write letters that the encoding of a terminal lacks."""
 
@@ -345,6 +349,9 @@ def keep_writable(stream: TextIO) -> TextIO:
     """
     stream.flush()
     raw = LastingFile(stream.fileno(), "w", closefd=False)
+    if isinstance(stream, io.TextIOWrapper) and not isinstance(getattr(stream.buffer, "raw", raw), io.FileIO):
+        stream.reconfigure(errors=UNKNOWN_LETTERS)  # a console of Windows, which expects letters and no bytes
+        return stream
     return io.TextIOWrapper(
         io.BufferedWriter(raw),
         encoding=stream.encoding,
@@ -364,7 +371,9 @@ class LastingFile(io.FileIO):
         """Write bytes and return their number; once there is no reader, discard them and all further bytes."""
         try:
             return super().write(data)
-        except BrokenPipeError:
+        except OSError as error:
+            if error.errno not in CLOSED_PIPE:
+                raise
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)

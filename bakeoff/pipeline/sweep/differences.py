@@ -153,7 +153,7 @@ def measure_result(result: JobResult) -> dict[str, Values]:
     with TemporaryDirectory(prefix="bakeoff-") as name:
         folder = Path(name)
         card.write_tables(folder, experiment, folds, model)
-        tables = {table: (folder / table).read_text() for table in TABLES if (folder / table).is_file()}
+        tables = {table: (folder / table).read_text(encoding="utf-8") for table in TABLES if (folder / table).is_file()}
     return measure_record(_list_scores(experiment, folds, model), tables)
 
 

@@ -17,7 +17,6 @@ moment, both may run it.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 import struct
@@ -27,6 +26,7 @@ from dataclasses import dataclass, replace
 
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.sweep.jobs import BUSY, FINISHED, KILLED, SKIPPED, Job, JobOutcome
+from bakeoff.pipeline.system import PLAIN_FILE, lock_bytes, read_bytes, unlock_bytes, write_bytes
 from bakeoff.pipeline.tracking import Tracker, history, sqlite_file
 from bakeoff.pipeline.tracking.store import Store
 
@@ -132,7 +132,7 @@ class Claims:
         """Return the count of a job's claim, which changes whenever the claim is taken or released."""
         if self.file is None:
             return UNCLAIMED
-        stored = os.pread(self.file, SLOT_BYTES, _slot_offset(job_hash))
+        stored = read_bytes(self.file, SLOT_BYTES, _slot_offset(job_hash))
         padded = stored.ljust(SLOT_BYTES, b"\0")  # the file may end before a slot that was never written
         return int(struct.unpack(COUNT_FORMAT, padded)[0])
 
@@ -143,9 +143,7 @@ class Claims:
             yield UNCLAIMED
             return
         offset = _slot_offset(job_hash)
-        try:
-            fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB, SLOT_BYTES, offset)
-        except (BlockingIOError, PermissionError):
+        if not lock_bytes(self.file, SLOT_BYTES, offset):
             yield None
             return
         try:
@@ -155,7 +153,7 @@ class Claims:
             yield found
             _write_count(self.file, running + 1, offset)
         finally:
-            fcntl.lockf(self.file, fcntl.LOCK_UN, SLOT_BYTES, offset)
+            unlock_bytes(self.file, SLOT_BYTES, offset)
 
 
 def _slot_offset(job_hash: str) -> int:
@@ -164,7 +162,7 @@ def _slot_offset(job_hash: str) -> int:
 
 def _write_count(file: int, count: int, offset: int) -> None:
     try:
-        os.pwrite(file, struct.pack(COUNT_FORMAT, count), offset)
+        write_bytes(file, struct.pack(COUNT_FORMAT, count), offset)
     except OSError as error:  # the disk may be full
         raise StoreError(f"jobs cannot be claimed in the file beside the store: {error.strerror}.") from error
 
@@ -173,7 +171,7 @@ def _open_file(path: str) -> int:
     """Open or create a file of claims and return its descriptor; reject a link that another user may have put there."""
     try:
         # A pipe without a reader is rejected immediately instead of blocking.
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, FILE_MODE)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | PLAIN_FILE, FILE_MODE)
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
             os.close(descriptor)

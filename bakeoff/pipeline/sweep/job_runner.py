@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from multiprocessing import parent_process
 from threading import current_thread, main_thread
 from typing import Any
 
@@ -33,6 +34,7 @@ from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.done_jobs import BUSY_REASON, Claims, find_ended_job
 from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress, ShowWork, Work, ignore_work
+from bakeoff.pipeline.system import ALARM_SIGNALS
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.card import measure_fold, summarize_folds
@@ -447,13 +449,21 @@ def limit_time(seconds: float | None) -> Iterator[None]:
     Raises
     ------
     UserError
-        This is not the main thread, the only one that Python's alarm can interrupt.
+        This is not the main thread, the only one that Python's alarm can interrupt, or the system has no alarm.
     """
     if seconds is None:
         yield
         return
     if current_thread() is not main_thread():
         raise UserError("timeout limits only the main thread of a program; call bakeoff there, or set timeout=null.")
+    if not ALARM_SIGNALS:
+        if parent_process() is None:
+            raise UserError(
+                "timeout needs an alarm, which this system lacks; set timeout=null, or run a sweep with workers=2, "
+                "whose processes are ended from outside."
+            )
+        yield  # the process of the sweep ends this one
+        return
 
     def raise_timed_out(number: int, frame: Any) -> None:
         raise TimedOut(f"the job took longer than timeout={seconds:g} seconds")

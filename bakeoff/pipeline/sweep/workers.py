@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import forkserver
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +25,7 @@ from bakeoff.pipeline.stages.dataset.loaders import ARROW_THREADS
 from bakeoff.pipeline.sweep.done_jobs import find_lost_job
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import Job, JobOutcome, JobProgress, Work
+from bakeoff.pipeline.system import ALARM_SIGNALS, HAS_FORK, STOPPING_SIGNALS, hold_signals, receive_signals
 from bakeoff.pipeline.tracking import models
 
 GRACE_SECONDS = 30.0
@@ -80,14 +80,12 @@ def serve_jobs(
 
 def _send(connection: Connection, message: JobProgress | Work, *, has_answer: bool = False) -> bool:
     """Send a message to the process of the sweep and return its answer; the time limit must not interrupt a message."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
-    try:
-        connection.send(message)
-        return not has_answer or bool(connection.recv())
-    except (EOFError, *CONNECTION_ERRORS):  # the process of the sweep is gone
-        raise KeyboardInterrupt from None
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+    with hold_signals(ALARM_SIGNALS):
+        try:
+            connection.send(message)
+            return not has_answer or bool(connection.recv())
+        except (EOFError, *CONNECTION_ERRORS):  # the process of the sweep is gone
+            raise KeyboardInterrupt from None
 
 
 def _interrupt_once(number: int, frame: Any) -> None:
@@ -246,16 +244,15 @@ COPIED_THREADS = frozenset({"jemalloc_bg_thd", ARROW_THREADS})
 """Threads that Arrow, which pandas loads, restarts after a fork; the first is the thread of its memory allocator."""
 ENDING_SECONDS = 0.005
 MAX_ENDING_CHECKS = 4
-HELD_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def can_copy_process() -> bool:
     """Return whether a forked copy of this process would work.
 
-    A forked copy has a single thread and would wait forever for a lock held by another thread. On macOS, system
-    libraries do not work in it.
+    A forked copy has a single thread and would wait forever for a lock held by another thread. On macOS, which has no
+    folder of threads either, system libraries do not work in it.
     """
-    if sys.platform != "linux":
+    if not (HAS_FORK and THREADS_FOLDER.is_dir()):
         return False
     for _ in range(MAX_ENDING_CHECKS):
         if sum(name not in COPIED_THREADS for name in _list_threads()) == 1:
@@ -277,7 +274,7 @@ def _list_threads() -> list[str]:
 
 def prepare_server() -> None:
     """Start the server process if it will be needed, so that its imports run in parallel with this process."""
-    if not can_copy_process():
+    if HAS_FORK and not can_copy_process():
         _run_server()
 
 
@@ -302,25 +299,18 @@ def start_process(
         models.preload_modules()
         arguments = (*arguments, inherited)
     else:
-        context = _run_server()
+        context = _run_server() if HAS_FORK else multiprocessing.get_context("spawn")
     process = context.Process(target=function, args=arguments, daemon=True)
     # A signal in between would leave an orphaned process, or be handled in the fork as it is here.
-    previous = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_SIGNALS)
-    try:
-        with _hidden_main_module():
-            process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+    with hold_signals(STOPPING_SIGNALS), _hidden_main_module():
+        process.start()
     return process
-
-
-def receive_signals() -> None:
-    """Unblock signals in a started process once it has installed its handlers."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_SIGNALS)
 
 
 def _run_server() -> Any:
     """Start the server process unless it is running, and return the context that starts processes from it."""
+    from multiprocessing import forkserver
+
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([PRELOAD_MODULE])
     with _hidden_main_module():

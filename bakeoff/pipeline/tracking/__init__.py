@@ -22,6 +22,8 @@ from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from bakeoff.pipeline.system import find_user
+
 if TYPE_CHECKING:
     from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
     from bakeoff.pipeline.stages.splitting import Splits
@@ -34,7 +36,7 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 def is_own(status: os.stat_result) -> bool:
     """Return whether a file or a folder, which may be in a folder of several users, belongs to this user alone."""
-    return status.st_uid == os.geteuid() and not status.st_mode & OTHERS_WRITE
+    return status.st_uid == find_user() and not status.st_mode & OTHERS_WRITE
 
 
 def set_home() -> None:
@@ -44,7 +46,7 @@ def set_home() -> None:
     """
     if os.path.expanduser("~") != "~":
         return
-    home = Path(gettempdir(), f"bakeoff-{os.geteuid()}")
+    home = Path(gettempdir(), f"bakeoff-{find_user()}")
     with suppress(FileExistsError):
         home.mkdir(mode=stat.S_IRWXU)
     os.environ["HOME"] = str(home) if is_own(home.lstat()) else mkdtemp(prefix="bakeoff-")

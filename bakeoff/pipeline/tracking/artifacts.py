@@ -90,7 +90,7 @@ def read_artifact(store: Store, address: str) -> str:
     # MLflow would copy a local folder in a thread, but workers are copied from a process without threads.
     with TemporaryDirectory(prefix="bakeoff-") as temporary:
         try:
-            return fetch_folder(store, address, temporary).read_text()
+            return fetch_folder(store, address, temporary).read_text(encoding="utf-8")
         except list_store_errors(OSError, ValueError):
             return ""
 

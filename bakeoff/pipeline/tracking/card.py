@@ -179,7 +179,7 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
     (folder / COLUMNS_FILE).write_text(format_columns(experiment.dataset), encoding="utf-8")
     messages = {message for each in models.values() for message in each.warnings}
     if messages:
-        (folder / "warnings.txt").write_text("\n".join(sorted(messages)) + "\n")
+        (folder / "warnings.txt").write_text("\n".join(sorted(messages)) + "\n", encoding="utf-8")
 
 
 def _name_models(folds: Sequence[FoldResult], model: FittedModel) -> dict[str, FittedModel]:

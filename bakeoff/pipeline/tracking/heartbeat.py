@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bakeoff.pipeline.system import has_process
+
 if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.stored_runs import StoredRun
 
@@ -95,8 +97,11 @@ class ProcessSign:
     @property
     def is_gone(self) -> bool:
         """Whether the process has ended."""
-        if self.host == socket.gethostname():
-            return not is_process_alive(self.pid, self.identity)
+        is_here = self.host == socket.gethostname()
+        is_dead = is_here and not is_process_alive(self.pid, self.identity)
+        # Without an identity, a process that is alive here may be a later one with the same id.
+        if is_dead or (is_here and self.identity):
+            return is_dead
         return time.time() - self.beat > MAX_SILENT_SECONDS
 
 
@@ -142,12 +147,8 @@ def is_process_alive(pid: int, identity: str) -> bool:
     >>> is_process_alive(os.getpid(), identify_process(os.getpid())), is_process_alive(os.getpid(), "another start")
     (True, False)
     """
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
+    if not has_process(pid):
         return False
-    except PermissionError:  # a process of another user
-        pass
     fields = _read_status(pid)
     is_zombie = bool(fields) and fields[STATE_FIELD] == ZOMBIE
     # On systems without /proc, neither has an identity, and only the id is compared.

@@ -369,7 +369,7 @@ def write_sweep_record(store: Store, record: SweepRecord) -> None:
     try:
         address = f"{store.writer.find_location(store.experiment_id)}/{FOLDER}"
         with artifact_folder(store, address, partial(_send_records, store)) as folder:
-            (folder / f"{record.name}.json").write_text(json.dumps(asdict(record)))
+            (folder / f"{record.name}.json").write_text(json.dumps(asdict(record)), encoding="utf-8")
         store.writer.tag_experiment(store.experiment_id, LAST_SWEEP_TAG, record.name)
     except list_store_errors(OSError) as error:
         reason = first_line(error).rstrip(".")

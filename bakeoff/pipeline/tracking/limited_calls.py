@@ -9,7 +9,6 @@ MLflow's client mean that a store cannot be used; all others are responses of a 
 from __future__ import annotations
 
 import contextvars
-import os
 import sqlite3
 import sys
 import threading
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError
+from bakeoff.pipeline.system import call_before_fork
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking.mlflow_tables import get_backend, has_database, open_database
 from bakeoff.pipeline.tracking.sqlite_file import find_file
@@ -98,7 +98,7 @@ class LimitedCalls:
         # Without an explicit registry, a client would use the registry of MLflow's global settings.
         self._client = self.call(MlflowClient, tracking_uri=self._uri, registry_uri=self._uri)
         if has_database(self._client):  # a copy of the process must not use its connections, which MLflow keeps
-            os.register_at_fork(before=get_backend(self._client).engine.dispose)
+            call_before_fork(get_backend(self._client).engine.dispose)
 
     def __getattr__(self, name: str) -> Any:
         if self._client is None:

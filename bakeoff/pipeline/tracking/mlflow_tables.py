@@ -11,7 +11,6 @@ by the client.
 from __future__ import annotations
 
 import json
-import os
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,6 +21,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from weakref import WeakSet
+
+from bakeoff.pipeline.system import call_before_fork
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -188,7 +189,7 @@ def close_all() -> None:
         file.close()
 
 
-os.register_at_fork(before=close_all)
+call_before_fork(close_all)
 
 
 @cache

@@ -118,7 +118,7 @@ def save_model(
     (folder / MODEL_FILE_NAME).write_bytes(dumped)
     (folder / TRAINING_FILE).write_text(format_record(training), encoding="utf-8")
     for name, text in environment_files().items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
     has_code = write_own_code(packages, folder)
     record = {
         **place.list_keys(),
@@ -145,7 +145,7 @@ def write_record(record: Mapping[str, Any], folder: Path) -> None:
     """Write MLflow's record of a model."""
     # MLflow would use PyYAML's Python dumper, which takes ten times as long as the one in C.
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    (folder / MLMODEL_FILE).write_text(yaml.dump(record, Dumper=dumper))
+    (folder / MLMODEL_FILE).write_text(yaml.dump(record, Dumper=dumper), encoding="utf-8")
 
 
 def describe_flavors(types: Sequence[str], code: str | None = None) -> dict[str, dict[str, Any]]:

@@ -70,7 +70,7 @@ class RunResults:
     def write_artifacts(self, folder: Path) -> None:
         """Write all files but the model."""
         card.write_tables(folder, self.experiment, self.folds, self.model)
-        (folder / CONFIG_FILE).write_text(self.description.config)
+        (folder / CONFIG_FILE).write_text(self.description.config, encoding="utf-8")
         for figure in self.figures:
             figure.save(folder, self.experiment, self.folds, self.model)
 
@@ -127,7 +127,7 @@ def keep_result(folder: Path, run: KeptRun, results: RunResults) -> None:
         if results.training is not None:
             (draft / MODEL).mkdir()
             results.write_model(draft / MODEL, ModelPlace(MODEL, "", run.run_id))
-        (draft / RUN_FILE).write_text(json.dumps(asdict(run)))
+        (draft / RUN_FILE).write_text(json.dumps(asdict(run)), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         draft.rename(folder)
     except BaseException:
@@ -140,7 +140,7 @@ def read_kept_run(folder: Path) -> KeptRun | None:
     try:
         if not is_own(folder.lstat()):
             return None
-        content = json.loads((folder / RUN_FILE).read_text())
+        content = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
         return KeptRun(content["run_id"], content["ended"], RunValues(**content["values"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None
@@ -193,5 +193,5 @@ def send_kept_result(store: Store, job_hash: str) -> str | None:
 def _copy_model(source: Path, folder: Path, place: ModelPlace) -> None:
     """Copy the files of a model, and put the id of the new logged model into its record."""
     shutil.copytree(source, folder, dirs_exist_ok=True)
-    kept = yaml.safe_load((source / MLMODEL_FILE).read_text())
+    kept = yaml.safe_load((source / MLMODEL_FILE).read_text(encoding="utf-8"))
     write_record({**kept, **place.list_keys()}, folder)

@@ -244,7 +244,7 @@ class MLflowRun:
 
     def _write_text(self, name: str, text: str) -> None:
         with run_folder(self._store, self._address, self.run_id) as folder:
-            (folder / name).write_text(text)
+            (folder / name).write_text(text, encoding="utf-8")
 
     def end(self, status: str) -> None:
         """Stop the heartbeat and set the final status."""

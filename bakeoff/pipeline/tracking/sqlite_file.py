@@ -9,6 +9,7 @@ written or deleted, and nothing outside the folder of the store is touched.
 """
 
 import os
+import re
 import shlex
 import shutil
 import sqlite3
@@ -19,13 +20,14 @@ from contextlib import closing, suppress
 from functools import cache
 from multiprocessing import parent_process
 from os.path import exists
-from pathlib import Path
+from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 from urllib.request import url2pathname
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.system import PLAIN_FILE
 from bakeoff.pipeline.tables.output_file import PRIVATE_MODE, replace_file
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.text.wording import show_in_line
@@ -52,7 +54,7 @@ def local_path(address: str) -> Path | None:
     >>> local_path("file:///tmp/a%20b"), local_path("/tmp/a b"), local_path("s3://bucket/a")
     (PosixPath('/tmp/a b'), PosixPath('/tmp/a b'), None)
     """
-    if address.startswith("/"):
+    if address.startswith("/") or PurePath(address).is_absolute():
         return Path(url2pathname(address))  # as MLflow does, which is the other reader of addresses
     parts = urlsplit(address)
     is_local = parts.scheme == "file" and parts.netloc in ("", "localhost")
@@ -177,8 +179,8 @@ def _split(path: Path) -> Iterator[tuple[Path, Path]]:
 SQLITE_PREFIX = "sqlite:///"
 ESCAPED_SIGNS = "%?"
 """Characters in a path that have a special meaning in an SQLAlchemy URI."""
-ESCAPED_ROOT = "%2F"
-"""The beginning of an absolute path with escapes."""
+ESCAPED_ROOT = re.compile("([A-Za-z]%3A)?%2F")
+"""The beginning of an absolute path with escapes, with the drive on Windows."""
 SUFFIXES = ("", "-shm", "-wal", "-journal")
 """The files of a database."""
 CACHE_VARIABLE = "XDG_CACHE_HOME"
@@ -209,7 +211,7 @@ def sqlite_uri(path: Path) -> str:
     >>> sqlite_uri(Path("/tmp/my runs/mlflow.db"))
     'sqlite:////tmp/my runs/mlflow.db'
     """
-    text = str(path)
+    text = path.as_posix()
     is_escaped = any(sign in text for sign in ESCAPED_SIGNS) and _has_escapes()
     # The slashes are escaped as well: MLflow does not decode escapes when it creates the folder of the file, and would
     # create a second folder beside it.
@@ -225,7 +227,7 @@ def sqlite_path(uri: str) -> Path:
     PosixPath('/tmp/100%/mlflow.db')
     """
     text = uri.removeprefix(SQLITE_PREFIX)
-    return Path(unquote(text) if text.startswith(ESCAPED_ROOT) else text)
+    return Path(unquote(text) if ESCAPED_ROOT.match(text) else text)
 
 
 def find_file(uri: str) -> Path | None:
@@ -303,7 +305,7 @@ def write_empty_store(draft: Path, folder: Path) -> None:
 
 def _read_own(file: Path) -> bytes:
     """Return the content of a regular file that only this user can write; other files count as empty."""
-    with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
+    with open(os.open(file, os.O_RDONLY | PLAIN_FILE), "rb") as stream:
         status = os.fstat(stream.fileno())
         return stream.read() if stat.S_ISREG(status.st_mode) and is_own(status) else b""
 

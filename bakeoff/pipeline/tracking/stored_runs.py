@@ -384,4 +384,4 @@ def read_tables(store: Store, run: StoredRun) -> dict[str, str]:
             folder = fetch_folder(store, run.address, temporary)
         except list_store_errors(OSError):
             return {}
-        return {name: (folder / name).read_text() for name in TABLES if (folder / name).is_file()}
+        return {name: (folder / name).read_text(encoding="utf-8") for name in TABLES if (folder / name).is_file()}

@@ -95,7 +95,7 @@ def seal_jobs(request: CompareRequest, jobs: Sequence[Job]) -> str:
     run_id, address = own.writer.create_run(own.experiment_id, f"{KIND} {request.seal}", tags)
     # Only a finished run is a seal.
     with artifacts.run_folder(own, address, run_id) as folder:
-        (folder / FILE).write_text(text)
+        (folder / FILE).write_text(text, encoding="utf-8")
     own.writer.end_run(run_id, stored_runs.FINISHED)
     return tags[DIGEST_TAG]
 

@@ -36,7 +36,7 @@ Keys = dict[str, Any]
 
 def make_schema() -> Keys:
     """Return a JSON Schema (draft 7) for experiments and for the files of options."""
-    schema = json.loads(FRAME.read_text())
+    schema = json.loads(FRAME.read_text(encoding="utf-8"))
     known = schema["definitions"]
     members = {}
     for group in GROUPS:

@@ -188,13 +188,13 @@ def make_project(folder: Path) -> list[Path]:
 
 def _write_files(folder: Path, package: str) -> None:
     for template in TEMPLATE.rglob(f"*{TEMPLATE_SUFFIX}"):
-        text = template.read_text().replace(PACKAGE_MARK, package).replace(VERSION_MARK, __version__)
+        text = template.read_text(encoding="utf-8").replace(PACKAGE_MARK, package).replace(VERSION_MARK, __version__)
         path = str(template.relative_to(TEMPLATE)).replace(PACKAGE_MARK, package)
         file = folder / path.removesuffix(TEMPLATE_SUFFIX)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
     # The Python that has bakeoff is a property of this machine and not of the project.
-    (folder / LOCAL_FILE).write_text(f"PYTHON ?= {sys.executable}\n")
+    (folder / LOCAL_FILE).write_text(f"PYTHON ?= {sys.executable}\n", encoding="utf-8")
     _write_flowers(folder / DATA_FILE)
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.system import find_user
 from bakeoff.pipeline.tables.output_file import replace_file, write_whole
 from bakeoff.pipeline.text.wording import cut_text
 from bakeoff.pipeline.tracking.stored_runs import TAG_FORMS
@@ -247,4 +248,4 @@ def _has_no_links(path: Path) -> bool:
 
 def _is_plain(file: Path) -> bool:
     """Whether a file is a regular one of this user, which is not reached by a link."""
-    return _has_no_links(file) and file.is_file() and file.stat().st_uid == os.getuid()
+    return _has_no_links(file) and file.is_file() and file.stat().st_uid == find_user()
