@@ -57,7 +57,7 @@ def read_sentences(files: Iterable[Path]) -> dict[str, str]:
     """Return the names of the options in files, each with the sentence in its first comment."""
     options = {}
     for file in files:
-        lines = file.read_text(errors="replace").splitlines()
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
         comments = [line for line in lines if line.startswith("#") and "@package" not in line]
         options[file.stem] = comments[0].lstrip("# ") if comments else ""
     return options
@@ -93,7 +93,7 @@ def find_option_files(group: str, name: str) -> list[Path]:
     for each in names:  # the list grows
         shipped = CONF / group / f"{each}{SUFFIX}"
         found += [shipped] if shipped.is_file() else [file for file in list_own_files(group) if file.stem == each]
-        bases = INCLUDED.findall(found[-1].read_text(errors="replace")) if found else []
+        bases = INCLUDED.findall(found[-1].read_text(encoding="utf-8", errors="replace")) if found else []
         names += [base for base in bases if base not in names]
     return found
 

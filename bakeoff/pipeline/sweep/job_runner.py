@@ -459,8 +459,8 @@ def limit_time(seconds: float | None) -> Iterator[None]:
     if not ALARM_SIGNALS:
         if parent_process() is None:
             raise UserError(
-                "timeout needs an alarm, which this system lacks; set timeout=null, or run a sweep with workers=2, "
-                "whose processes are ended from outside."
+                "timeout needs an alarm, which this system lacks; set timeout=null, or run a sweep with -m, whose "
+                "processes are ended from outside."
             )
         yield  # the process of the sweep ends this one
         return

@@ -268,7 +268,7 @@ def _list_threads() -> list[str]:
     names = []
     for folder in THREADS_FOLDER.iterdir():
         with suppress(FileNotFoundError, ProcessLookupError):  # the thread ended after its folder was listed
-            names.append((folder / "comm").read_text().strip())
+            names.append((folder / "comm").read_text(encoding="latin-1").strip())
     return names
 
 

@@ -122,7 +122,7 @@ def has_lost_process(run: StoredRun) -> bool:
 def read_boot() -> str:
     """Return the identity of this boot of the machine; empty if the system does not provide one."""
     try:
-        return BOOT_FILE.read_text().strip()
+        return BOOT_FILE.read_text(encoding="ascii").strip()
     except OSError:
         return ""
 
@@ -158,6 +158,6 @@ def is_process_alive(pid: int, identity: str) -> bool:
 def _read_status(pid: int) -> list[str]:
     """Return the fields of proc(5) from the third on: the second, in brackets, may contain spaces and brackets."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return Path(f"/proc/{pid}/stat").read_text(encoding="latin-1").rpartition(")")[2].split()
     except OSError:
         return []

@@ -39,7 +39,7 @@ class Removal:
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
         """Remove the names before bakeoff is imported."""
         if name == "bakeoff" and self in sys.meta_path:
-            sys.meta_path.remove(self)  # type: ignore[arg-type]
+            sys.meta_path.remove(self)
             remove_names()
         return None
 
@@ -49,7 +49,7 @@ def remove_names() -> None:
     sys.modules["msvcrt"] = make_locks()
     sys.modules["_winapi"] = make_processes()
     for name in ("fcntl", "pwd"):
-        sys.modules[name] = None  # type: ignore[assignment]
+        sys.modules[name] = None
     for module, names in NAMES.items():
         for name in names:
             delattr(module, name)
@@ -73,7 +73,7 @@ def make_locks() -> ModuleType:
 
     module: Any = ModuleType("msvcrt")
     module.LK_NBLCK, module.LK_UNLCK, module.locking = LOCK_EX | LOCK_NB, LOCK_UN, locking
-    return module  # type: ignore[no-any-return]
+    return module
 
 
 def make_processes() -> ModuleType:
@@ -95,7 +95,7 @@ def make_processes() -> ModuleType:
     module.OpenProcess = open_process
     module.WaitForSingleObject = lambda handle, milliseconds: RUNNING
     module.CloseHandle = lambda handle: None
-    return module  # type: ignore[no-any-return]
+    return module
 
 
 def hide_processes() -> None:
@@ -125,4 +125,4 @@ def is_hidden(path: Any) -> bool:
     return str(frame.f_globals["__name__"]).startswith("bakeoff.")
 
 
-sys.meta_path.insert(0, Removal())  # type: ignore[arg-type]
+sys.meta_path.insert(0, Removal())

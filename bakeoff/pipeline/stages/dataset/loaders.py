@@ -155,14 +155,14 @@ def make_loader(collect: Callable[Parameters, Collected]) -> Callable[Parameters
 def _naming_threads() -> Iterator[None]:
     """Name the threads that Arrow starts in the block: on Linux, they inherit the name of this thread."""
     file = Path(f"/proc/self/task/{get_native_id()}/comm")
-    earlier = file.read_text() if file.is_file() else ""
+    earlier = file.read_text(encoding="latin-1") if file.is_file() else ""
     try:
         with suppress(OSError):
-            file.write_text(ARROW_THREADS)
+            file.write_text(ARROW_THREADS, encoding="latin-1")
         yield
     finally:
         with suppress(OSError):
-            file.write_text(earlier)
+            file.write_text(earlier, encoding="latin-1")
 
 
 @make_loader

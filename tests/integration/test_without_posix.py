@@ -1,0 +1,117 @@
+"""The command on a system without the names that POSIX alone has, as `without_posix/sitecustomize.py` makes one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import subprocess_sweep
+from killing import ROOT, start
+
+SUPPORT = ROOT / "tests" / "support"
+ENCODING = "cp1252"
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "PYTHONPATH": os.pathsep.join(map(str, (SUPPORT / "without_posix", SUPPORT))),
+    "PYTHONIOENCODING": ENCODING,
+    "PYTHONWARNDEFAULTENCODING": "1",
+    "USERNAME": "me",
+}
+SWEEP = ("-m", "learner=knn", "dataset=iris", "evaluation=kfold", "learner.n_neighbors=1,3")
+SLOW = (
+    "-m", "dataset=iris", "learner=majority", "learner._target_=failing.Slow", "trust=[failing]", "seed=range(8)",
+    "tracking.models=false", "evaluation.metrics=[accuracy]",
+)  # fmt: skip
+LOOK = """
+import os, signal, bakeoff
+assert not hasattr(os, "fork") and not hasattr(signal, "SIGALRM")
+from bakeoff.pipeline.sweep import workers
+assert not workers.can_copy_process()
+process = workers.start_process(print, ["removed:", hasattr(os, "fork")], [])
+process.join()
+"""
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the names are missing without a test")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return the command in a folder, on such a system."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "bakeoff", *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, encoding=ENCODING, timeout=300, check=False)
+
+    return run
+
+
+def answer(ended: subprocess.CompletedProcess[str]) -> str:
+    """Return the output of a command that has succeeded without a word of Python's."""
+    assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), ended.stdout + ended.stderr
+    return ended.stdout + ended.stderr
+
+
+def require_each_once(folder: Path, n_jobs: int) -> None:
+    """Assert that every job is FINISHED once, and that nothing is RUNNING."""
+    runs = subprocess_sweep.runs(f"sqlite:///{folder}/outputs/mlflow.db")
+    finished = Counter(run.data.tags["config_hash"] for run in runs if run.info.status == "FINISHED")
+    assert len(finished) == n_jobs
+    assert set(finished.values()) == {1}
+    assert not [run for run in runs if run.info.status == "RUNNING"]
+
+
+def test_the_names_are_removed_in_workers_as_well(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "look.py").write_text(LOOK)
+    looked = subprocess.run([sys.executable, "look.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (looked.stderr, looked.returncode) == ("", 0)
+
+
+def test_runs_sweeps_and_what_is_asked_of_them(run: Run, tmp_path: Path) -> None:
+    assert answer(run("--version")).startswith("bakeoff ")
+    assert "knn" in answer(run("list", "learner"))
+    assert "suspicion" in answer(run("inspect", "dataset=iris"))
+    assert (tmp_path / "iris.inspection.html").is_file()
+    assert "x1" in answer(run("work", "learner=knn", "dataset=colours", "query={x1: 1, x2: 2}"))
+    assert "2 jobs: 2 to run" in answer(run("plan", *SWEEP))
+    assert "log_loss" in answer(run("learner=knn", "dataset=iris"))
+    assert "±" in answer(run(*SWEEP))
+    assert "4 jobs: 2 to run, 2 already done" in answer(run(*SWEEP[:-1], "learner.n_neighbors=1,3,5,7", "workers=2"))
+    assert "n_neighbors=7" in answer(run("compare", "sweep=latest", "metrics=accuracy"))
+    require_each_once(tmp_path, 5)
+
+
+@pytest.mark.slow
+def test_a_killed_sweep_is_resumed_and_two_at_once_run_each_job_once(run: Run, tmp_path: Path) -> None:
+    output = tmp_path / "output.txt"
+    killed = start(tmp_path, [*SLOW, "workers=2"])
+    while killed.poll() is None and "test_accuracy" not in output.read_text(ENCODING):
+        time.sleep(0.05)
+    os.killpg(killed.pid, signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL
+    both = [start(tmp_path, SLOW) for _ in range(2)]
+    assert [process.wait(240) for process in both] == [0, 0], output.read_text(ENCODING)
+    require_each_once(tmp_path, 8)
+
+
+@pytest.mark.slow
+def test_a_time_limit_is_that_of_the_process_of_a_sweep_and_refused_for_a_run(run: Run) -> None:
+    refused = run("dataset=iris", "timeout=1")
+    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (
+        2,
+        "refused: timeout needs an alarm, which this system lacks; set timeout=null, or run a sweep with -m, whose "
+        "processes are ended from outside.",
+    )
+    words = [word.replace("failing.Slow", "failing.Sleeping") for word in SLOW]
+    ended = run(*words, "seed=0", "timeout=1")
+    assert ended.returncode == 1
+    assert "it took longer than timeout=1 seconds" in ended.stdout + ended.stderr
