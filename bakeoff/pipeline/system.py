@@ -32,8 +32,8 @@ HAS_FORK = hasattr(os, "fork")
 PLAIN_FILE = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 """Flags with which `os.open` follows no link, waits for no reader of a pipe, and leaves the ends of lines alone."""
 POSIX_LOCKS = _find_module("fcntl")
-WINDOWS_LOCKS = _find_module("msvcrt")
-WINDOWS_PROCESSES = _find_module("_winapi")
+WINDOWS_LOCKS = None if POSIX_LOCKS else _find_module("msvcrt")
+WINDOWS_PROCESSES = None if POSIX_LOCKS else _find_module("_winapi")
 SYNCHRONIZE = 0x100000
 """The right to wait for a process of Windows."""
 LOCK_OFFSET = 2**30

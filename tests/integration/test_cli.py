@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -107,6 +109,40 @@ def test_a_run_is_stored_although_nobody_reads_its_scores(bakeoff: Bakeoff) -> N
         answer = bakeoff("learner=majority", "dataset=iris")
         lasting.close()
     assert (answer.status, [run.info.status for run in bakeoff.runs()]) == (0, ["FINISHED"])
+
+
+@pytest.mark.skipif(not hasattr(os, "eventfd"), reason="no descriptor here answers as a closed pipe of Windows does")
+def test_a_closed_pipe_of_windows_discards_as_well() -> None:
+    with os.fdopen(os.eventfd(0), "w", encoding="utf-8") as unread:
+        print("one, two, three", file=keep_writable(unread))
+
+
+class Console(io.RawIOBase):
+    """What Windows has in place of the file of a terminal."""
+
+    def __init__(self) -> None:
+        self.written = b""
+
+    def fileno(self) -> int:
+        """Return the descriptor of standard output."""
+        return 1
+
+    def writable(self) -> bool:
+        """Return whether it can be written to."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Keep bytes, and return their number."""
+        self.written += bytes(data)
+        return len(data)
+
+
+def test_a_console_of_windows_receives_letters_and_the_codes_of_those_that_it_lacks() -> None:
+    console = Console()
+    stream = io.TextIOWrapper(io.BufferedWriter(console), encoding="cp1252")
+    assert keep_writable(stream) is stream
+    print("± • ≤", file=stream, flush=True)
+    assert console.written == "± • ".encode("cp1252") + b"\\u2264" + os.linesep.encode()
 
 
 def test_the_help_names_every_verb(bakeoff: Bakeoff) -> None:

@@ -85,6 +85,20 @@ def test_every_verb_finds_the_files_of_a_moved_store(moved: Path) -> None:
     assert all(address.startswith(f"{moved.as_uri()}/outputs/") for address in addresses)
 
 
+def test_a_store_that_was_made_on_windows_is_read(made: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(made, copy)
+    with closing(sqlite3.connect(copy / "outputs" / "mlflow.db")) as database, database:
+        for table, column in ADDRESS_COLUMNS:
+            places = {"here": made.as_uri(), "there": "file:///C:/Users/Ann%20B/study"}
+            database.execute(f"UPDATE {table} SET {column} = replace({column}, :here, :there)", places)
+    with command_in(copy) as bakeoff:
+        replay = bakeoff("replay", "latest")
+        assert "identical: " in replay.out, replay.err
+        predict(bakeoff, "flowers@champion")
+    assert all(address.startswith(f"{copy.as_uri()}/") for address in read_addresses(copy / "outputs" / "mlflow.db"))
+
+
 def test_a_copy_is_a_store_of_its_own(made: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(made, copy)

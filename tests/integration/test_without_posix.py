@@ -76,6 +76,7 @@ def test_the_names_are_removed_in_workers_as_well(run: Run, tmp_path: Path) -> N
     assert (looked.stderr, looked.returncode) == ("", 0)
 
 
+@pytest.mark.slow
 def test_runs_sweeps_and_what_is_asked_of_them(run: Run, tmp_path: Path) -> None:
     assert answer(run("--version")).startswith("bakeoff ")
     assert "knn" in answer(run("list", "learner"))

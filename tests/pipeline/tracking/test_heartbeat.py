@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from bakeoff.pipeline.tracking import heartbeat
 from bakeoff.pipeline.tracking.heartbeat import MAX_SILENT_SECONDS, ProcessSign, identify_process
 
 QUARTER_SECONDS = 15 * 60.0
@@ -26,6 +27,15 @@ def test_a_run_of_another_machine_that_stays_silent_is_gone_after_a_quarter_of_a
     silence: float, is_gone: bool
 ) -> None:
     assert ProcessSign("elsewhere", 1, time.time() - silence, "").is_gone is is_gone
+
+
+def test_a_process_without_an_identity_may_be_a_later_one_if_its_run_stays_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(heartbeat, "_read_status", lambda pid: [])
+    here, pid, now = socket.gethostname(), os.getppid(), time.time()
+    assert not ProcessSign(here, pid, now, "").is_gone
+    assert ProcessSign(here, pid, now - MAX_SILENT_SECONDS - 5, "").is_gone
 
 
 @pytest.mark.parametrize("jump", [-QUARTER_SECONDS, QUARTER_SECONDS])

@@ -30,6 +30,18 @@ def dump(path: Path) -> list[str]:
     return [line.replace(time, "NOW") for line in lines for time in times]
 
 
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("sqlite:///C:/my runs/mlflow.db", "C:/my runs/mlflow.db"),
+        ("sqlite:///C%3A%2F100%25%2Fmlflow.db", "C:/100%/mlflow.db"),
+        ("sqlite:///100%25/mlflow.db", "100%25/mlflow.db"),
+    ],
+)
+def test_the_path_of_a_file_may_begin_with_a_drive(uri: str, path: str) -> None:
+    assert sqlite_path(uri) == Path(path)
+
+
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty cache."""
