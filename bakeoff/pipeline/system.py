@@ -32,12 +32,12 @@ HAS_FORK = hasattr(os, "fork")
 PLAIN_FILE = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 """Flags with which `os.open` follows no link, waits for no reader of a pipe, and leaves the ends of lines alone."""
 POSIX_LOCKS = _find_module("fcntl")
-WINDOWS_LOCKS = None if POSIX_LOCKS else _find_module("msvcrt")
-WINDOWS_PROCESSES = None if POSIX_LOCKS else _find_module("_winapi")
+WINDOWS_LOCKS: Any = None if POSIX_LOCKS else _find_module("msvcrt")
+WINDOWS_PROCESSES: Any = None if POSIX_LOCKS else _find_module("_winapi")
 SYNCHRONIZE = 0x100000
 """The right to wait for a process of Windows."""
 LOCK_OFFSET = 2**30
-"""How far behind the bytes Windows locks others in their place, because nobody could read bytes that are locked."""
+"""On Windows, nobody can read bytes that are locked, so bytes this far behind them are locked in their place."""
 
 
 @contextmanager

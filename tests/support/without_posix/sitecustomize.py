@@ -46,10 +46,11 @@ class Removal:
 
 def remove_names() -> None:
     """Remove the names, and hide the files in /proc."""
-    sys.modules["msvcrt"] = make_locks()
-    sys.modules["_winapi"] = make_processes()
+    modules: Any = sys.modules
+    modules["msvcrt"] = make_locks()
+    modules["_winapi"] = make_processes()
     for name in ("fcntl", "pwd"):
-        sys.modules[name] = None
+        modules[name] = None  # an import of it fails
     for module, names in NAMES.items():
         for name in names:
             delattr(module, name)
