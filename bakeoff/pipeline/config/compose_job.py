@@ -31,6 +31,7 @@ from bakeoff.pipeline.config.engine import (
     SHIPPED_FILES,
     ConfigSource,
     open_engine,
+    register_resolver,
     suggest_key,
 )
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
@@ -244,13 +245,13 @@ def _resolve_values(composed: DictConfig, *, throw_on_missing: bool = True) -> d
         return oc.env(*arguments)
 
     try:
-        OmegaConf.register_new_resolver(RESOLVER, record_variable, replace=True)
+        register_resolver(RESOLVER, record_variable, replace=True)
         values: Any = OmegaConf.to_container(composed, resolve=True, throw_on_missing=throw_on_missing)
         if read:
-            OmegaConf.register_new_resolver(RESOLVER, _keep_reference, replace=True)
+            register_resolver(RESOLVER, _keep_reference, replace=True)
             _keep_references(values, composed)
     finally:
-        OmegaConf.register_new_resolver(RESOLVER, oc.env, replace=True)
+        register_resolver(RESOLVER, oc.env, replace=True)
     for path, value in walk(values):
         if isinstance(value, int) and abs(value) >= 2**63:
             raise UserError(

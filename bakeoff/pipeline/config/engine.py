@@ -11,12 +11,14 @@ import os
 import pickle
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, final
 
+import hydra
+import omegaconf
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
 from hydra._internal.utils import create_config_search_path, get_args_parser
@@ -27,6 +29,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import ConfigCompositionException, MissingConfigException, OverrideParseException
 from hydra.types import HydraContext, RunMode
+from hydra.utils import get_class
 from omegaconf import BooleanNode, DictConfig, IntegerNode, OmegaConf, ValueNode
 from omegaconf.errors import (
     ConfigAttributeError,
@@ -52,12 +55,19 @@ from bakeoff.pipeline.config.options import (
     read_options,
     require_own_names,
 )
+from bakeoff.pipeline.config.targets import TARGET_KEY
 from bakeoff.pipeline.config.trust import leave_out_current_folder, require_allowed_files, require_own_classes
 from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean, first_line
 
 JOB_NAME = "bakeoff"
 ROOT_NAME = "config"
 VERSION_BASE = "1.3"
+SCHEMA_GROUP = "schema"
+OLD_OMEGACONF = "2.3."
+register_resolver: Callable[..., None] = (
+    OmegaConf.register_new_resolver if omegaconf.__version__.startswith(OLD_OMEGACONF) else OmegaConf.register_resolver
+)
+"""The function has this name since OmegaConf 2.4; in 2.3 it is that of another function."""
 SEARCH_PATH_KEY = "hydra.searchpath"
 FILE_SCHEME = "file://"
 STRUCTURED_SCHEME = "structured://"
@@ -116,8 +126,6 @@ class OptunaSweeperSchema:
     """The types of the keys in ``conf/hydra/sweeper/optuna.yaml``."""
 
     _target_: str = "bakeoff.pipeline.sweep.plugin.OptunaSweeper"
-    _recursive_: bool = False
-    _convert_: str = "all"
     sampler: dict[str, Any] = field(default_factory=dict)
     pruner: dict[str, Any] = field(default_factory=dict)
     n_trials: int = 20
@@ -178,7 +186,8 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     leave_out_current_folder()
     register_schema()
     backup = get_gh_backup()
-    version.setbase(VERSION_BASE)
+    if hydra.__version__.startswith(VERSION_BASE):  # later versions have no other behaviour to choose
+        version.setbase(VERSION_BASE)
     search_path = create_config_search_path(source.root_folder or str(CONF))
     before_schemas = SearchPathQuery(provider="schema")  # Hydra requires that they come last
     own_folder = find_own_folder()
@@ -230,10 +239,11 @@ def register_schema() -> None:
     # The parameters of a space are not known here, so they can be given without a plus sign.
     OmegaConf.set_struct(schema.space, False)
     store = ConfigStore.instance()
-    store.store(group="schema", name="bakeoff", node=schema)
-    store.store(group="schema", name="study", node=OptunaSweeperSchema)
-    store.store(group="hydra/sweeper", name="bakeoff", node=PlanningSweeperSchema)
-    OmegaConf.register_new_resolver("bakeoff.token", lambda: secrets.token_hex(2), use_cache=True, replace=True)
+    if SCHEMA_GROUP not in store.repo:
+        store.store(group=SCHEMA_GROUP, name="bakeoff", node=schema)
+        store.store(group=SCHEMA_GROUP, name="study", node=OptunaSweeperSchema)
+        store.store(group="hydra/sweeper", name="bakeoff", node=PlanningSweeperSchema)
+    register_resolver("bakeoff.token", lambda: secrets.token_hex(2), use_cache=True, replace=True)
 
 
 def make_context(engine: Any) -> HydraContext:
@@ -241,6 +251,12 @@ def make_context(engine: Any) -> HydraContext:
     from hydra._internal.callbacks import Callbacks
 
     return HydraContext(engine.config_loader, Callbacks())
+
+
+def make_named_part(node: DictConfig) -> Any:
+    """Return the sweeper or the launcher that a configuration names, whose class `trust` has checked."""
+    settings: Any = OmegaConf.to_container(node, resolve=True)
+    return get_class(settings.pop(TARGET_KEY))(**settings)
 
 
 def set_values(composed: DictConfig, values: list[Override]) -> None:

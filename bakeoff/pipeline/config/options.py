@@ -197,7 +197,8 @@ def load_yaml(text: str, name: str) -> Any:
     Traceback (most recent call last):
     bakeoff.pipeline.errors.UserError: mine.yaml, line 2: *a is inside an anchored part, or exceeds 100 aliases; ...
     """
-    from omegaconf._utils import get_yaml_loader  # of several values of a key, PyYAML takes the last
+    # Of several values of a key, PyYAML takes the last, and this loader of OmegaConf none.
+    from omegaconf.basecontainer import get_yaml_loader  # type: ignore[attr-defined]
 
     open_anchors: list[str | None] = []
     n_aliases = 0

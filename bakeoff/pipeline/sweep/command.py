@@ -15,9 +15,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from hydra.types import HydraContext
-from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
+from bakeoff.pipeline.config.engine import make_named_part
 from bakeoff.pipeline.config.trust import BASIC_LAUNCHER
 from bakeoff.pipeline.config.words import SWEEP_KEYS, list_words, read_duration
 from bakeoff.pipeline.errors import UserError, did_you_mean, is_whole
@@ -221,7 +221,7 @@ class SweepCommand:
             overrides=overrides,
             options=options,
             composer=Composer(context.config_loader, master),
-            launch=None if has_basic_launcher else instantiate(master.hydra.launcher, _convert_="all").launch,
+            launch=None if has_basic_launcher else make_named_part(master.hydra.launcher).launch,
             folder=Path(str(master.hydra.sweep.dir)),
             master=master,
         )

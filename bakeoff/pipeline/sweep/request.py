@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bakeoff.pipeline.config.flags import MULTIRUN_FLAGS, find_source, read_flags, show, shows_only, shows_tracebacks
 from bakeoff.pipeline.config.trust import add_trust_of_environment
@@ -130,9 +130,8 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
     """
     check_overrides(request.words)
     from hydra.types import RunMode
-    from hydra.utils import instantiate
 
-    from bakeoff.pipeline.config.engine import make_context, open_engine
+    from bakeoff.pipeline.config.engine import make_context, make_named_part, open_engine
     from bakeoff.pipeline.config.words import split_sweep_words
     from bakeoff.pipeline.sweep.command import SweepCommand
 
@@ -141,7 +140,7 @@ def run_requested_sweep(request: SweepRequest) -> SweepReport:
         words = [*sweep_words, SWEEP_WORD]
         master = engine.compose_config(request.source.root, words, RunMode.MULTIRUN, with_log_configuration=True)
         # The words choose the sweeper for plain sweeps or for studies, which belongs to a higher layer.
-        sweeper: Any = instantiate(master.hydra.sweeper)
+        sweeper = make_named_part(master.hydra.sweeper)
         of_jobs = replace(request, words=tuple(job_words))
         report: SweepReport = sweeper.run(SweepCommand.read(of_jobs, sweeper.params, make_context(engine), master))
         return report
