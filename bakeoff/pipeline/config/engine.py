@@ -506,6 +506,22 @@ def _explain_unread_word(error: OverrideParseException) -> str:
     )
 
 
+OTHER_NAMES: Mapping[str, str] = {
+    "algorithm": "learner",
+    "classifier": "learner",
+    "cv": "evaluation (evaluation=kfold evaluation.folds=5)",
+    "data": "dataset",
+    "estimator": "learner",
+    "model": "learner",
+    "n_splits": "evaluation.folds",
+    "params": "learner.PARAMETER",
+    "regressor": "learner",
+    "scoring": "evaluation.metrics",
+    "train": "dataset.path",
+}
+"""The names of keys in scikit-learn, SKLL, WEKA and many projects -> the key of bakeoff."""
+
+
 def suggest_key(key: str, part: DictConfig) -> str:
     """Return a sentence with the keys of this name in the groups of a configuration, else with the nearest key.
 
@@ -516,6 +532,8 @@ def suggest_key(key: str, part: DictConfig) -> str:
         A configuration, or a part of it, that lacks the key.
     """
     keys: Any = OmegaConf.to_container(part, resolve=False)
+    if key in OTHER_NAMES and "learner" in keys:
+        return f"Did you mean {OTHER_NAMES[key]}?"
     groups = {group: keys[group] for group in GROUPS if isinstance(keys.get(group), dict)}
     named = [f"{group}.{name}" for group in groups for name in (key, f"{key}s") if name in groups[group]]
     known = [str(name) for name in keys if name not in (key, "_target_")]
