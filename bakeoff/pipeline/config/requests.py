@@ -75,7 +75,7 @@ class Bounds:
 
     def __str__(self) -> str:
         above, below = ("above", "below") if self.is_open else ("at least", "at most")
-        return f"{above} {self.low:g}" + (f" and {below} {self.high:g}" if self.high != inf else "")
+        return f"{above} {self.low:.15g}" + (f" and {below} {self.high:.15g}" if self.high != inf else "")
 
 
 @dataclass(frozen=True)
@@ -298,7 +298,7 @@ class Argument:
         if allowed is None or (value is None and self.may_be_null) or value in allowed:
             return
         if isinstance(allowed, Bounds):
-            raise UserError(f"{self.word}={value:g} must be {allowed}. {self.sentence}")
+            raise UserError(f"{self.word}={value} must be {allowed}. {self.sentence}")
         raise UserError(f"{self.word}={value}: {did_you_mean(str(value), allowed)}")
 
 
