@@ -298,7 +298,7 @@ class Argument:
         if allowed is None or (value is None and self.may_be_null) or value in allowed:
             return
         if isinstance(allowed, Bounds):
-            raise UserError(f"{self.word}={value} must be {allowed}. {self.sentence}")
+            raise UserError(f"{self.word}={value:.15g} must be {allowed}. {self.sentence}")
         raise UserError(f"{self.word}={value}: {did_you_mean(str(value), allowed)}")
 
 
