@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from hydra import compose, initialize_config_dir
+from hydra import __version__, compose, initialize_config_dir
 from omegaconf import DictConfig
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 
@@ -22,6 +23,9 @@ from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring.choice import choose_metrics
 from bakeoff.pipeline.stages.splitting import Holdout, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
+
+HYDRAS_DEFAULTS: Mapping[str, Any] = {"version_base": "1.3"} if __version__.startswith("1.3") else {}
+"""The argument that chooses the behaviour of Hydra 1.3, which later versions have without it."""
 
 
 class Log(list[tuple[str, list[int]]]):
@@ -125,7 +129,7 @@ def check_and_split(experiment: Experiment) -> Splits:
 def composed(*words: str) -> DictConfig:
     """Return the configuration that Hydra composes with these overrides, which must not be changed."""
     register_schema()
-    with initialize_config_dir(config_dir=str(CONF), version_base="1.3"), accept_all_letters():
+    with initialize_config_dir(config_dir=str(CONF), **HYDRAS_DEFAULTS), accept_all_letters():
         return compose("config", overrides=list(words))
 
 

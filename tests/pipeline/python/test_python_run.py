@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from command import Bakeoff, command_in
+from doubles import HYDRAS_DEFAULTS
 from small_tables import make_frame
 
 import bakeoff
@@ -130,7 +131,7 @@ def test_a_program_that_uses_hydra_itself_can_call(folder: Path) -> None:
 
     (folder / "theirs").mkdir()
     (folder / "theirs" / "app.yaml").write_text("answer: ${now:%Y}\n")
-    with hydra.initialize_config_dir(str(folder / "theirs"), version_base="1.2"):
+    with hydra.initialize_config_dir(str(folder / "theirs"), **HYDRAS_DEFAULTS):
         engine = GlobalHydra.instance().hydra
         result = bakeoff.run(*WORDS, tracking="none")
         assert GlobalHydra.instance().hydra is engine

@@ -17,7 +17,8 @@ from bakeoff.pipeline.config.options import CONF, list_own_names
 from bakeoff.version import PACKAGE_FOLDER
 
 ROOT = PACKAGE_FOLDER.parent
-SHIPPED = [*sorted(CONF.rglob("*.yaml")), *sorted((ROOT / "examples").rglob("*.yaml"))]
+EXAMPLES = [file for file in (ROOT / "examples").rglob("*.yaml") if "from_hydra" not in file.parts]
+SHIPPED = [*sorted(CONF.rglob("*.yaml")), *sorted(EXAMPLES)]
 KNN = "_target_: bakeoff.learners.KNeighborsClassifier\n"
 TREE = "_target_: bakeoff.learners.DecisionTreeClassifier\n"
 FILE = "defaults: [file, _self_]\npath: my.csv\ntarget: y\n"
