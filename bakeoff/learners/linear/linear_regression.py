@@ -95,7 +95,7 @@ def solve_by_normal_equations(
     size : ndarray of shape (d,)
         The length of each column before centring, to which its rounding error is relative.
     multiply_residual : callable
-        From w to Xᵀ(y - Xw), computed from the rows.
+        Map w to Xᵀ(y - Xw), computed from the rows.
 
     Returns
     -------

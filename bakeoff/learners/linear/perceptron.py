@@ -77,7 +77,7 @@ class Snapshot(NamedTuple):
 class Pocket:
     """The plane with the fewest mistakes so far (Gallant 1990); of equal ones, the last.
 
-    The first one predicts the most frequent class.
+    The initial plane predicts the most frequent class.
 
     Parameters
     ----------

@@ -400,7 +400,7 @@ def transpose_tile(rows: np.ndarray) -> np.ndarray:
 
 
 def select_columns(X: np.ndarray, columns: list[int] | np.ndarray) -> np.ndarray:
-    """Return some columns of X, in ascending order; if all are selected, without a copy."""
+    """Return the given columns of X, which are in ascending order; if all are given, X itself."""
     if len(columns) == X.shape[1]:
         return X
     return X[:, columns]

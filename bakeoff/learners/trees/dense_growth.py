@@ -1,6 +1,6 @@
 """Growing one tree on a small table: Split(R, T) for all nodes of a level, in fewer and simpler steps.
 
-The loop of `grower` serves any table. On a few thousand cells, the number of its steps matters more than the size of
+The loop in `grower` works for any table. On a few thousand cells, the number of its steps matters more than the size of
 their arrays. If all features are numeric and complete, all rows have weight 1 and all nodes try all features, seven
 tenths of its calls of compiled functions and half of its calls of Python functions suffice: rows stay presorted by
 every feature, and every position of every feature is a possible cut, so that one expression of prefix sums gives all

@@ -245,7 +245,7 @@ def _split_on_later_features(
     is_next[:, :count] = False
     while True:
         begin = np.where(is_next.any(axis=1), is_next.argmax(axis=1) // count * count, d)  # (k,)
-        # The last features of a node may be fewer.
+        # The last batch of features of a node may be smaller.
         width = min(count, d - int(begin.min()))
         if width == 0:
             return

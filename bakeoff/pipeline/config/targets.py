@@ -251,7 +251,7 @@ def _list_own_names(key: str) -> list[str]:
 
 @cache
 def read_own_names(group: str) -> frozenset[str]:
-    """Return the names of bakeoff in the shipped files of a group."""
+    """Return the dotted names of parts of bakeoff that the shipped files of a group use."""
     texts = [file.read_text(encoding="utf-8") for file in (CONF / group).rglob("*.yaml")]
     return frozenset(name for text in texts for name in OWN_NAME.findall(text))
 

@@ -187,7 +187,7 @@ def draw_regions(axes: Axes, model: Any, X: pd.DataFrame, classes: np.ndarray) -
     """Colour the plane by predicted class."""
     surface: Any = {"plot_method": "pcolormesh", "alpha": 0.22, "zorder": -1, "rasterized": True}
     display: Any = _respond(axes, model, X, response_method="predict", **surface)
-    # The display numbers the classes seen by the model; each keeps its colour among all classes.
+    # Only the classes that the model has seen are numbered, so their colours are selected from those of all classes.
     colours = [colour for colour, label in zip(CLASS_COLOURS, classes, strict=False) if label in model.classes_]
     display.surface_.set(cmap=ListedColormap(colours), clim=(-0.5, len(colours) - 0.5))
 

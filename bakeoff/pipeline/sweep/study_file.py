@@ -50,7 +50,7 @@ def read_study(text: str, words: Sequence[str] = ()) -> Any:
 def read_study_words(
     words: Sequence[str], folder: Path | None = None, place: str = "", study: Any = None
 ) -> tuple[list[str], list[Job]]:
-    """Return the words of a sweep, and the jobs of the study that the word ``jobs=FILE`` among them names.
+    """Return the words of a sweep, and the jobs of the study given by ``jobs=FILE``.
 
     Jobs that were refused are invalid, with their reasons.
 

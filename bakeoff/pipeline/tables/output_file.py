@@ -347,7 +347,7 @@ FIGURE = OutputKind({".png": "png"}, r"\x89PNG.*Software\0bakeoff")
 def require_output(
     given: str | Path, kind: OutputKind, inputs: Iterable[Path] = (), store: Sequence[Path] = ()
 ) -> Path:
-    """Return the path of a file to write; reject one that cannot be written before any work is done.
+    """Return the path of a file to write; raise an error before any work is done if it cannot be written.
 
     Parameters
     ----------

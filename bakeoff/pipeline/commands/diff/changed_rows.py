@@ -143,7 +143,7 @@ class JudgedRows(NamedTuple):
     gains : ndarray of shape (m,)
         How much better a row is predicted: the probability of its class, or its absolute error.
     signs : ndarray of shape (m,)
-        1 for a row that became better, -1 for one that became worse, else 0.
+        1 if the prediction for a row improved, -1 if it became worse, else 0.
     could_break : ndarray of shape (m,)
         Whether the row could become worse.
     p_value : float

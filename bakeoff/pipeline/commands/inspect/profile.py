@@ -185,7 +185,7 @@ def _choose_edges(low: float, high: float, *, are_whole: bool) -> np.ndarray:
     >>> _choose_edges(3.0, 41.0, are_whole=True).tolist()
     [0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 45.0]
     """
-    # Halves keep the range of the largest floats finite.
+    # Both numbers are halved first, because the range itself may overflow.
     width = high / 2.0 - low / 2.0
     magnitude = 10.0 ** np.floor(np.log10(width / MAX_BARS * 2.0))
     for step in (factor * magnitude for factor in STEPS):

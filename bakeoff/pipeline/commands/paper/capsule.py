@@ -76,7 +76,7 @@ Files = Mapping[str, bytes]
 
 
 def compute_digest(content: bytes) -> str:
-    """Return the SHA-256 of some bytes in hexadecimal digits."""
+    """Return the SHA-256 digest of the content as a hexadecimal string."""
     return hashlib.sha256(content).hexdigest()
 
 

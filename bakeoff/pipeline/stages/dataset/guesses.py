@@ -502,7 +502,7 @@ def _find_best_signs(numbers: pa.ChunkedArray, groups: Collection[str]) -> tuple
 
 
 def _find_groups(numbers: pa.ChunkedArray) -> dict[str, str]:
-    """Return the signs that separate groups of digits wherever they occur, each with a cell."""
+    """Return the signs that separate groups of digits in nearly all cells that contain them, each with an example."""
     found = {}
     for sign in (*LOOKALIKES, *DECIMAL_SIGNS):
         marked = _select(numbers, _write_class(sign))

@@ -323,7 +323,7 @@ def _describe_feature(column: pd.Series[Any]) -> Column:
 
 
 def _encode_cells(column: pd.Series | np.ndarray) -> list[bytes]:
-    """Return the bytes of a column; for a nominal column, those of its codes and values."""
+    """Return the bytes of a column; a nominal column is represented by its codes and values."""
     if isinstance(column, pd.Series) and isinstance(column.dtype, pd.CategoricalDtype):
         values = "\0".join(map(str, column.cat.categories))
         return [column.cat.codes.to_numpy().tobytes(), values.encode()]
