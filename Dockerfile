@@ -1,5 +1,5 @@
 # docker build --tag bakeoff .
-# docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD/outputs:/work/outputs" bakeoff dataset=wine learner=knn
+# docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD/outputs:/experiments/outputs" bakeoff dataset=wine learner=knn
 FROM python:3.13-slim AS build
 COPY . /source
 RUN python -m venv /opt/bakeoff \
@@ -11,8 +11,8 @@ RUN apt-get update && apt-get install --yes --no-install-recommends git && rm -r
 COPY --from=build /opt/bakeoff /opt/bakeoff
 # Any user may run the image: the home, in which libraries keep caches, is open to all, as /tmp is.
 ENV PATH=/opt/bakeoff/bin:$PATH HOME=/tmp
-RUN useradd --uid 1000 --create-home bakeoff && mkdir --parents /work/outputs && chown --recursive bakeoff /work
+RUN useradd --uid 1000 --create-home bakeoff && mkdir --parents /experiments/outputs && chown --recursive bakeoff /experiments
 USER 1000
-WORKDIR /work
-VOLUME /work/outputs
+WORKDIR /experiments
+VOLUME /experiments/outputs
 ENTRYPOINT ["bakeoff"]
