@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -87,6 +89,24 @@ def test_a_run_that_finishes_while_its_process_is_looked_up_stays_finished(
     assert end_orphans(store) == ([] if finishes else [run_id])
     run = store.client.get_run(run_id)
     assert (run.info.status, "error" in run.data.tags) == (status, not finishes)
+
+
+def test_two_sweeps_that_end_the_same_lost_runs_at_once_do_not_disturb_each_other(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(20):
+        store.client.create_run(store.experiment_id, tags={"heartbeat": "1"})
+    both = Barrier(2, timeout=60)
+
+    def look_up(*_: Any) -> bool:
+        both.wait()
+        return True
+
+    monkeypatch.setattr(history, "has_lost_process", look_up)
+    monkeypatch.setattr(history, "_is_still_running", look_up)
+    with ThreadPoolExecutor(2) as pool:
+        ended = pool.map(end_orphans, [open_store(store.uri, "history") for _ in range(2)])
+    assert [len(run_ids) for run_ids in ended] == [20, 20]
 
 
 WINE = {"dataset_digest": "wine", "splits_digest": "folds"}
