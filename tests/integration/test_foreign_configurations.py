@@ -198,6 +198,11 @@ HYDRA: Mapping[str, tuple[str, str]] = {
         "  sweeper: {params: {+hydra.job.env_set.A: b}}\n",
         "hydra.sweeper.params.+hydra.job.env_set.A",
     ),
+    "variables among the values of a grid": (
+        "  sweeper: {params: [{seed: '1,2'}, {+hydra.job.env_set.A: b}]}\n",
+        "hydra.sweeper.params[1].+hydra.job.env_set.A",
+    ),
+    "trust among the values of a grid": ("  sweeper: {params: [{trust: intruder}]}\n", "hydra.sweeper.params[0].trust"),
     "an object of a sweeper": (
         "  sweeper: {objectives: [{_target_: intruder.leave_trace}]}\n",
         "hydra.sweeper.objectives",

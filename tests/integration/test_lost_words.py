@@ -96,6 +96,53 @@ def test_values_of_a_sweep_may_be_given_on_the_command_line(bakeoff: Bakeoff) ->
 # Keys that something else decides
 
 
+GRIDS = "hydra.sweeper.params=[{learner: knn, learner.n_neighbors: '1,3'},{learner: 'majority,knn', seed: 4}]"
+
+
+@pytest.mark.parametrize(
+    ("words", "names", "lines"),
+    [
+        (
+            [GRIDS],
+            ["knn n_neighbors=1 seed=0", "knn n_neighbors=3 seed=0", "knn n_neighbors=5 seed=4", "majority seed=4"],
+            [],
+        ),
+        ([GRIDS, "learner=knn", "seed=4"], ["n_neighbors=1 knn", "n_neighbors=3 knn", "n_neighbors=5 knn"], []),
+        (
+            [GRIDS, "exclude=[{learner: knn, learner.n_neighbors: 1},{seed: 4}]"],
+            ["knn n_neighbors=3 seed=0"],
+            ["exclude leaves out 3 of 4 combinations"],
+        ),
+        (  # a default counts, and what is excluded may be invalid
+            [
+                "learner=knn,majority",
+                "learner.n_neighbors=1,3",
+                "exclude=[{learner: majority},{learner: knn, preprocessing: none, learner.n_neighbors: 3}]",
+            ],
+            ["knn n_neighbors=1"],
+            ["exclude leaves out 3 of 4 combinations"],
+        ),
+        (
+            ["seed=1,2", "exclude=[{seed: 1},{sed: 2}]"],
+            ["seed=2 decision_tree"],
+            ["exclude leaves out 1 of 2 combinations", "no combination is {sed:2}; check its keys and values"],
+        ),
+    ],
+)
+def test_grids_are_united_and_exclude_leaves_combinations_out(
+    bakeoff: Bakeoff, words: list[str], names: list[str], lines: list[str]
+) -> None:
+    answer = bakeoff("plan", "-m", "dataset=iris", *words)
+    assert jobs(answer) == [f"{name} iris" for name in names]
+    assert [line for line in lines if line not in answer.err] == []
+    assert ("exclude" in answer.err) == bool(lines)
+
+
+def test_jobs_are_numbered_without_those_that_are_excluded(bakeoff: Bakeoff) -> None:
+    answer = bakeoff("-m", *IRIS, "seed=1,2,3", "exclude=[{seed: 1}]")
+    assert [line.split()[0] for line in answer.out.splitlines() if line.startswith("#")] == ["#0", "#1"]
+
+
 def test_a_key_that_is_given_is_not_searched(bakeoff: Bakeoff) -> None:
     answer = bakeoff("plan", "learner=knn", "learner.n_neighbors=3,4", "search=grid", "dataset=iris")
     found = [word for job in jobs(answer) for word in job.split() if word.startswith("n_neighbors")]

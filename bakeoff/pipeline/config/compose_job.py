@@ -187,7 +187,7 @@ SIMPLER_KEY = "simpler"
 DEFAULT_SELECT = "best"
 RESOLVER = "oc.env"
 RESOLVED = re.compile(
-    r"(trust|search|space|default_space|figures|on_error|on_invalid|pruning\.method|tuning\.space|"
+    r"(trust|search|space|default_space|figures|on_error|on_invalid|exclude|pruning\.method|tuning\.space|"
     r"threshold\.metric|tracking\.experiment|evaluation\.(metrics|costs|train_metrics))([.\[]|$)"
 )
 """Keys whose texts are not secret: those used here, and the names of choices and runs."""

@@ -107,6 +107,7 @@ class Schema:
     on_error: str = "continue"
     on_invalid: str = "stop"
     dry_run: bool = False
+    exclude: Any = field(default_factory=list)  # a list of mappings, which `SweepOptions` checks
     max_jobs: int = 100_000
 
 
@@ -118,7 +119,7 @@ class PlanningSweeperSchema:
     """The keys of ``hydra.sweeper`` for plain sweeps: further overrides, as in Hydra's own sweeper."""
 
     _target_: str = "bakeoff.pipeline.sweep.plugin.PlanningSweeper"
-    params: dict[str, str] | None = field(default_factory=dict)
+    params: Any = None  # a mapping, or a list of mappings, which `read_grids` checks
 
 
 @dataclass

@@ -30,7 +30,7 @@ TRUST_VARIABLE = "BAKEOFF_TRUST"
 """The environment variable with names of packages, separated by commas."""
 PLUGIN_PACKAGE = "hydra_plugins"
 _PACKAGE = re.compile(r"(?!(null|true|false)$)[^\W\d]\w*")
-PARAMETER = re.compile(r"hydra\.sweeper\.params\.((\+{1,2}(?!hydra\b))?[^\W\d_][^\s=]*)")
+PARAMETER = re.compile(r"hydra\.sweeper\.params(?:\[\d+\])?\.((\+{1,2}(?!hydra\b))?[^\W\d_][^\s=]*)")
 """A key that a sweep varies; Hydra's keys without a sign are rejected, with the cure, when the sweep is planned."""
 SWEEPS_FOLDER = re.compile(r"outputs/(sweeps/)?(?!(artifacts|sweeps|runs)$)[\w.-]*[\w-]")
 """A plain name for a folder next to the folders named by time; ``artifacts`` contains the files of a store."""

@@ -14,7 +14,18 @@ from bakeoff.pipeline.config.options import GROUPS, MAX_DEPTH, REQUIRED_GROUPS
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text import secrets, wording
 
-SWEEP_KEYS = ("search", "resume", "workers", "timeout", "budget", "on_error", "on_invalid", "dry_run", "max_jobs")
+SWEEP_KEYS = (
+    "search",
+    "resume",
+    "workers",
+    "timeout",
+    "budget",
+    "on_error",
+    "on_invalid",
+    "dry_run",
+    "exclude",
+    "max_jobs",
+)
 """Keys that determine how jobs are generated and run together; they are not part of any job."""
 SWEEP_WORD = "hydra.mode=MULTIRUN"
 DURATION = re.compile(r"((?:\d*\.)?\d+(?:e[+-]?\d+)?)\s*([smh]?)", re.IGNORECASE)
@@ -230,9 +241,11 @@ def reject_sweep_values(own: Any) -> None:
     """
     from hydra.types import RunMode
 
-    params = own.sweeper.get("params")
+    params = own.sweeper.get("params") or {}
+    grids = [params] if isinstance(params, Mapping) else params
     if own.mode == RunMode.MULTIRUN or params:
-        raise UserError(f"hydra.mode or hydra.sweeper.params defines a sweep ({', '.join(params or ())}); add -m.")
+        names = dict.fromkeys(str(key) for grid in grids for key in grid)
+        raise UserError(f"hydra.mode or hydra.sweeper.params defines a sweep ({', '.join(names)}); add -m.")
 
 
 def reject_unread_space(words: Iterable[str], settled: Iterable[Mapping[str, Any]]) -> None:

@@ -85,6 +85,8 @@ class SweepOptions:
     on_invalid : {"stop", "skip"}
     dry_run : bool
         Whether to show the plan and run nothing.
+    exclude : list of dict
+        Values of the combinations that are left out.
     max_jobs : int
         The maximum number of jobs.
     method : {"none", "zip", "grid", "random"}
@@ -100,6 +102,7 @@ class SweepOptions:
     on_error: str
     on_invalid: str
     dry_run: bool
+    exclude: list[dict[str, Any]]
     max_jobs: int
     method: str
     n: int
@@ -137,6 +140,11 @@ class SweepOptions:
         for key, value, least, need in numbers:
             if not is_whole(value, least):
                 raise UserError(f"{key}={value!r} must be {need}.")
+        if not isinstance(self.exclude, list) or not all(each and isinstance(each, dict) for each in self.exclude):
+            raise UserError(
+                f"exclude={override_text(self.exclude)} must be a list of mappings of keys to values, such as "
+                "exclude=[{learner: knn, preprocessing: none}]."
+            )
         for name, key in zip((self.on_error, self.on_invalid, self.method), ALLOWED, strict=True):
             if name not in ALLOWED[key]:
                 raise UserError(f"{key}={name!r} is not allowed. {did_you_mean(name, ALLOWED[key])}")
@@ -164,8 +172,8 @@ class SweepCommand:
     ----------
     request : SweepRequest
         The request, with the words from which the jobs are made.
-    overrides : list of Override
-        These words, parsed.
+    grids : list of list of Override
+        These words, parsed; the jobs of several grids are united.
     options : SweepOptions
     composer : Composer
     launch : callable or None
@@ -177,7 +185,7 @@ class SweepCommand:
     """
 
     request: SweepRequest
-    overrides: list[Override]
+    grids: list[list[Override]]
     options: SweepOptions
     composer: Composer
     launch: LaunchJobs | None
@@ -185,16 +193,14 @@ class SweepCommand:
     master: DictConfig
 
     @classmethod
-    def read(
-        cls, request: SweepRequest, params: Mapping[str, str] | None, context: HydraContext, master: DictConfig
-    ) -> SweepCommand:
+    def read(cls, request: SweepRequest, params: Any, context: HydraContext, master: DictConfig) -> SweepCommand:
         """Return the command of a request.
 
         Parameters
         ----------
         request : SweepRequest
             The request, with the words of the jobs alone.
-        params : mapping of str to str or None
+        params : mapping of str to str, sequence of such mappings, or None
             Overrides from the configuration of the sweeper; the words of the request take precedence.
         context : HydraContext
         master : DictConfig
@@ -205,11 +211,11 @@ class SweepCommand:
         UserError
             An option of the sweep is invalid.
         """
-        words = _list_params(params or {}, request.words) + list(request.words)
+        words = [[*_list_params(grid, request.words), *request.words] for grid in _read_grids(params)]
         # Values of the configuration may refer to Hydra's settings.
         HydraConfig.instance().set_config(master)
         parser = OverridesParser.create(config_loader=context.config_loader)
-        overrides = parser.parse_overrides(words)
+        grids = [parser.parse_overrides(words_of_grid) for words_of_grid in words]
         # The words of the master configuration set options of the sweep itself, which cannot vary between jobs.
         _require_single_values(parser.parse_overrides(list_words(master.hydra.overrides.task)))
         has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
@@ -217,8 +223,8 @@ class SweepCommand:
         if options.budget is not None and not has_basic_launcher:
             raise UserError("budget limits the sweeps of this machine; leave out budget, or hydra/launcher.")
         return cls(
-            request=replace(request, words=tuple(words)),
-            overrides=overrides,
+            request=replace(request, words=tuple(dict.fromkeys(itertools.chain(*words)))),
+            grids=grids,
             options=options,
             composer=Composer(context.config_loader, master),
             launch=None if has_basic_launcher else make_named_part(master.hydra.launcher).launch,
@@ -247,6 +253,23 @@ class SweepCommand:
             ) from None
 
 
+def _read_grids(params: Any) -> list[Mapping[str, str]]:
+    """Return the mappings of ``hydra.sweeper.params``, whose values are texts of Hydra's grammar or single values."""
+    grids = params if isinstance(params, list) else [params or {}]
+    for grid in grids:
+        values = grid.values() if isinstance(grid, Mapping) else [grid]
+        if any(isinstance(value, Mapping | list) for value in values) or not isinstance(grid, Mapping):
+            raise UserError(
+                f"hydra.sweeper.params={override_text(grid)}: the values of a key are a text, as in "
+                "{learner: 'knn,svm'}, and several grids a list of such mappings."
+            )
+    return [{str(key): _write_values(value) for key, value in grid.items()} for grid in grids]
+
+
+def _write_values(value: Any) -> str:
+    return value if isinstance(value, str) else override_text(value)
+
+
 def _list_params(params: Mapping[str, str], words: Sequence[str]) -> list[str]:
     """Return the overrides of a sweeper's configuration without the keys that the words of a command set."""
     # Otherwise each combination would contain both values of a key and use the last one.
@@ -269,7 +292,7 @@ def _require_single_values(overrides: Sequence[Override]) -> None:
 
 
 def expand_overrides(command: SweepCommand) -> list[JobWords]:
-    """Return the overrides of each job: all combinations or paired values, and points of search spaces.
+    """Return the overrides of each job of all grids, each once.
 
     Parameters
     ----------
@@ -280,8 +303,13 @@ def expand_overrides(command: SweepCommand) -> list[JobWords]:
     UserError
         A range of values is not a list, the lists for ``zip`` differ in length, or there are too many jobs.
     """
-    options = command.options
-    axes = {override.get_key_element(): _list_words(override, options.max_jobs) for override in command.overrides}
+    jobs = [words for grid in command.grids for words in _expand_grid(grid, command.composer, command.options)]
+    return list(dict.fromkeys(jobs))
+
+
+def _expand_grid(grid: Sequence[Override], composer: Composer, options: SweepOptions) -> list[JobWords]:
+    """Return the overrides of the jobs of a grid: all combinations or paired values, and points of search spaces."""
+    axes = {override.get_key_element(): _list_words(override, options.max_jobs) for override in grid}
     lengths = {key: len(words) for key, words in axes.items() if len(words) > 1}
     n_jobs = max(lengths.values(), default=1) if options.method == "zip" else math.prod(lengths.values())
     require_few_jobs(n_jobs, f"the values of {', '.join(lengths)}", options.max_jobs)
@@ -290,12 +318,12 @@ def expand_overrides(command: SweepCommand) -> list[JobWords]:
             given = ", ".join(f"{key} has {length}" for key, length in lengths.items())
             raise UserError(f"search=zip needs the same number of values for each key, but {given}.")
         return list(zip(*(words if len(words) > 1 else words * n_jobs for words in axes.values()), strict=True))
-    jobs: list[JobWords] = list(dict.fromkeys(itertools.product(*axes.values())))
+    jobs: list[JobWords] = list(itertools.product(*axes.values()))
     if options.method not in SPACE_METHODS:
         return jobs
     points: list[JobWords] = []
     for words in jobs:
-        points += _search_space(words, command.composer, options)
+        points += _search_space(words, composer, options)
         require_few_jobs(len(points), f"search={options.method} of {' '.join(words)}", options.max_jobs)
     return points
 
@@ -363,10 +391,11 @@ def _learner_key(parameter: str) -> str:
 
 
 def list_varying_keys(jobs: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return the keys that take more than one value over the jobs."""
-    values: dict[str, set[str]] = {}
+    """Return the keys that take more than one value over the jobs, or are set by some of them."""
+    values: dict[str, list[str]] = {}
     for words in jobs:
         for word in words:
             key, _, value = word.lstrip("+~").partition("=")
-            values.setdefault(key, set()).add(value)
-    return tuple(key for key, distinct in values.items() if len(distinct) > 1)
+            values.setdefault(key, []).append(value)
+    # A key that only some jobs set, such as those of one grid, has its default in the others.
+    return tuple(key for key, found in values.items() if len(set(found)) > 1 or len(found) < len(jobs))

@@ -218,8 +218,9 @@ class SweepEngine:
         The runner of this process.
     """
 
-    def __init__(self, command: SweepCommand) -> None:
+    def __init__(self, command: SweepCommand, remarks: tuple[str, ...] = ()) -> None:
         self.command = command
+        self._remarks = remarks
         options = self.options = command.options
         self._deadline = time.monotonic() + (options.budget or math.inf)
         self._uses_workers = command.launch is None and options.needs_workers
@@ -265,6 +266,7 @@ class SweepEngine:
         plan = make_plan(jobs, self.runner, display.err.print, resume=resume)
         store = find_store(plan.jobs, self.runner)
         findings = dict.fromkeys([
+            *self._remarks,
             *plan.remarks,
             *(sentence for job in plan.identified for sentence in describe_unidentified(job.spec)),
             *(f"{each.name}: {text}" for each in self.runner.resources.datasets for text in list_remarks(each, store)),

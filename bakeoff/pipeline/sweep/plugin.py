@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bakeoff.pipeline.config.targets import name_key, walk
 from bakeoff.pipeline.config.words import reject_unread_space
-from bakeoff.pipeline.errors import require_package
+from bakeoff.pipeline.errors import UserError, require_package
 from bakeoff.pipeline.sweep.command import (
     SPACE_METHODS,
     SweepCommand,
@@ -14,8 +16,10 @@ from bakeoff.pipeline.sweep.command import (
     list_varying_keys,
     require_few_jobs,
 )
+from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.sweep.jobs import Job
 from bakeoff.pipeline.text import wording
+from bakeoff.pipeline.text.wording import count_nouns
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.engine import SweepReport
@@ -26,11 +30,11 @@ class PlanningSweeper:
 
     Parameters
     ----------
-    params : mapping of str to str, optional
-        Further overrides; those of the command line take precedence.
+    params : mapping of str to str, or sequence of such mappings, optional
+        Further overrides; those of the command line take precedence. The jobs of several mappings are united.
     """
 
-    def __init__(self, params: Mapping[str, str] | None = None) -> None:
+    def __init__(self, params: Any = None) -> None:
         self.params = params
 
     def run(self, command: SweepCommand) -> SweepReport:
@@ -46,13 +50,18 @@ class PlanningSweeper:
             An option of the sweep is invalid. Invalid jobs do not raise; the plan reports them.
         """
         composed = command.request.composed or _compose_jobs(command)
+        jobs, remarks = _leave_out_excluded(composed, command.options.exclude)
+        if len(jobs) < len(composed):
+            n_excluded = len(composed) - len(jobs)
+            announce = wording.make_console(stderr=True, quiet=command.request.quiet).print
+            announce(f"exclude leaves out {n_excluded} of {count_nouns(len(composed), 'combination')}")
         require_few_jobs(len(composed), "the command", command.options.max_jobs)
         if command.options.method not in SPACE_METHODS:
-            reject_unread_space(command.request.words, [job.spec for job in composed if job.spec])
+            reject_unread_space(command.request.words, [job.spec for job in jobs if job.spec])
         # Invalid words are refused before the numerical packages are imported.
         from bakeoff.pipeline.sweep.engine import SweepEngine
 
-        return SweepEngine(command).run(composed)
+        return SweepEngine(command, remarks).run(jobs)
 
 
 def _compose_jobs(command: SweepCommand) -> list[Job]:
@@ -66,18 +75,65 @@ def _compose_jobs(command: SweepCommand) -> list[Job]:
     return [command.composer.compose_job(number, words, varying) for number, words in enumerate(watched)]
 
 
+def _leave_out_excluded(
+    jobs: Sequence[Job], excluded: Sequence[Mapping[str, Any]]
+) -> tuple[Sequence[Job], tuple[str, ...]]:
+    """Return the jobs that no entry of ``exclude`` describes, and remarks on entries without effect.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+    excluded : sequence of mapping
+        Each describes the jobs that have all its values.
+
+    Raises
+    ------
+    UserError
+        No job is left.
+    """
+    if not excluded:
+        return jobs, ()
+    matches = [_match_entries(job, excluded) for job in jobs]
+    kept = [job for job, found in zip(jobs, matches, strict=True) if not any(found)]
+    if not kept:
+        raise UserError(f"exclude={override_text(list(excluded))} leaves out every combination; name fewer of them.")
+    remarks = tuple(
+        f"exclude: no combination is {override_text(dict(values))}; check its keys and values."
+        for values, *found in zip(excluded, *matches, strict=True)
+        if not any(found)
+    )
+    numbered = [
+        replace(job, number=number, invocation=replace(job.invocation, number=number))
+        for number, job in enumerate(kept)
+    ]
+    return numbered, remarks
+
+
+def _match_entries(job: Job, entries: Sequence[Mapping[str, Any]]) -> list[bool]:
+    """Return for each entry whether the job has all its values, by the keys of the command line."""
+    words = dict(word.lstrip("+~").partition("=")[::2] for word in job.invocation.overrides)
+    settled = {name_key(path): value for path, value in walk(job.spec)}
+    known = {**words, **settled, **job.invocation.choices}
+    return [all(key in known and _is_same(known[key], value) for key, value in entry.items()) for entry in entries]
+
+
+def _is_same(found: Any, value: Any) -> bool:
+    """Return whether a value of a job is the given one; those of a job that could not be composed are texts."""
+    return bool(found == value) or str(found).casefold() == str(value).casefold()
+
+
 class OptunaSweeper:
     """Final: lets Optuna, which is imported when a study starts, choose the jobs of a sweep.
 
     Parameters
     ----------
     params : mapping of str to str
-        As for `PlanningSweeper`.
+        As for `PlanningSweeper`, but a single mapping.
     **settings
         The fields of `bakeoff.pipeline.sweep.study.storage.StudySettings`.
     """
 
-    def __init__(self, params: Mapping[str, str], **settings: Any) -> None:
+    def __init__(self, params: Any, **settings: Any) -> None:
         self.params = params
         self._settings = settings
 

@@ -38,8 +38,10 @@ def run_study(settings: StudySettings, command: SweepCommand) -> SweepReport:
     options = command.options
     if options.budget is not None:
         raise UserError("budget limits sweeps; a study ends after hydra.sweeper.n_trials trials, so set that key.")
+    if options.exclude:
+        raise UserError("exclude leaves out combinations of a grid, which a study does not have; leave out exclude.")
     settings.require_trials(options.max_jobs)
-    space = parse_space(command.overrides, command.composer, options.method)
+    space = parse_space(command.grids[0], command.composer, options.method)
     # Invalid options and values are found now rather than after an hour of trials.
     engine = SweepEngine(command)
     report = engine.check(_compose_edges(space, command), resume=False)
