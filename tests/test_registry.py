@@ -30,14 +30,19 @@ BASELINES = [name for name in YAMLS if name.removeprefix("sklearn_") in set(REGI
 """scikit-learn's counterparts of learners of ours."""
 ADDITIONS = sorted(set(YAMLS) - set(REGISTRY) - set(PRESETS) - set(BASELINES))
 """Learners of other libraries that have no counterpart here."""
-FLOORS = {"majority", "mean", "sklearn_majority", "sklearn_mean"}
-"""They have nothing to choose."""
+ENSEMBLES = {f"sklearn_{name}{task}" for name in ("voting", "stacking") for task in ("", "_regressor")}
+FLOORS = {"majority", "mean", "sklearn_majority", "sklearn_mean", *ENSEMBLES}
+"""They have nothing to choose, or only what their members have."""
 DEPARTURES = {
     "sklearn_adaboost": {"estimator"},
     "sklearn_adaboost_regressor": {"estimator"},
     "sklearn_gaussian_process": {"kernel"},
     "sklearn_gaussian_process_regressor": {"kernel", "normalize_y"},
     "sklearn_qda": {"shrinkage", "solver"},
+    "sklearn_stacking": {"estimators", "final_estimator"},
+    "sklearn_stacking_regressor": {"estimators", "final_estimator"},
+    "sklearn_voting": {"estimators", "voting"},
+    "sklearn_voting_regressor": {"estimators"},
 }
 """Parameters whose value in the YAML is not the library's default; a comment there says why."""
 SPACES = sorted(file.stem for file in (CONF / "space").glob("*.yaml"))

@@ -34,6 +34,7 @@ from bakeoff.pipeline.config.engine import (
     register_resolver,
     suggest_key,
 )
+from bakeoff.pipeline.config.options import list_own_names, read_option, read_options
 from bakeoff.pipeline.config.settle import settle_choices, settle_config
 from bakeoff.pipeline.config.targets import TARGET_KEY, name_key, walk
 from bakeoff.pipeline.config.words import (
@@ -43,7 +44,7 @@ from bakeoff.pipeline.config.words import (
     reject_sweep_values,
     reject_unread_space,
 )
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.tables.output_file import require_output_folder, write_private
 from bakeoff.pipeline.text.secrets import REFERENCE, expand_references, find_secrets, hide_secrets
 
@@ -182,6 +183,9 @@ def own_hydra_state() -> Iterator[None]:
 
 
 DEFAULT_SPACE_KEY = "default_space"
+MEMBERS_KEY = "estimators"
+MEMBER_KEYS = ("estimator", "final_estimator")
+"""The parameters of scikit-learn's ensembles that are learners; `MEMBERS_KEY` is a list of them."""
 SIMPLER_KEY = "simpler"
 """The only key of a space that is not a parameter: it declares which values are simpler."""
 DEFAULT_SELECT = "best"
@@ -212,10 +216,49 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
     if DEFAULT_SPACE_KEY in composed and not composed.get("space"):
         with read_write(composed):  # a copy would be slower than all other steps
             composed.space = f"${{{DEFAULT_SPACE_KEY}}}"
+    if isinstance(composed.get("learner"), DictConfig):
+        _insert_members(composed.learner)
     spec = _resolve_values(composed)
     check_keys(composed)
     _separate_order(spec)
     return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
+
+
+def _insert_members(learner: DictConfig) -> None:
+    """Replace names of learners among the parameters of a learner, such as the members of a vote, by their options."""
+    given: Any = OmegaConf.to_container(learner, resolve=False)
+    with read_write(learner), open_dict(learner):
+        if isinstance(given.get(MEMBERS_KEY), list):
+            learner[MEMBERS_KEY] = _number_members([_make_member(item) for item in given[MEMBERS_KEY]])
+        for key in MEMBER_KEYS:
+            if isinstance(given.get(key), str | dict) and TARGET_KEY not in given[key]:
+                learner[key] = _make_member(given[key])[1]
+
+
+def _number_members(members: list[Any]) -> list[Any]:
+    """Number options that occur several times, because scikit-learn needs distinct names."""
+    names = [str(name) for name, *_ in members]
+    return [
+        [f"{name}_{names[:place].count(name) + 1}" if names.count(name) > 1 else name, *further]
+        for place, (name, *further) in enumerate(members)
+    ]
+
+
+def _make_member(item: Any) -> Any:
+    """Return the name and the keys of an option of ``learner``, as in ``knn`` or ``{knn: {n_neighbors: 3}}``."""
+    if isinstance(item, list) and len(item) == 2 and isinstance(item[1], dict):
+        return item
+    name, further = next(iter(item.items())) if isinstance(item, dict) and len(item) == 1 else (item, {})
+    if not isinstance(name, str) or not isinstance(further, dict):
+        raise UserError(
+            f"learner: {item!r} must be the name of a learner, such as knn, or a name with values, such as "
+            "{knn: {n_neighbors: 3}}."
+        )
+    keys = read_option("learner", name)
+    if not keys:
+        names = [*read_options("learner"), *list_own_names("learner")]
+        raise UserError(f"learner={name} is not an option. {did_you_mean(name, names)}")
+    return [name, {**keys, **further}]
 
 
 def _separate_order(spec: dict[str, Any]) -> None:

@@ -121,8 +121,17 @@ def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], vary
         elif choices.get(key, "none") != "none":
             words.append(choices[key])
         else:
-            words.append(f"{key.split('.')[-1]}={values.get(_find_path(key))}")
+            words.append(f"{key.split('.')[-1]}={_name_value(values.get(_find_path(key)))}")
     return " ".join(words if "learner" in keys else [*words, choices["learner"]])
+
+
+def _name_value(value: Any) -> Any:
+    """Return a value as it is named: a part by its class, and the members of an ensemble by their names."""
+    if isinstance(value, Mapping) and "_target_" in value:
+        return value["_target_"].rpartition(".")[2]
+    if isinstance(value, list) and all(isinstance(each, list) and isinstance(each[-1], Mapping) for each in value):
+        return f"[{','.join(str(name) for name, *_ in value)}]"
+    return value
 
 
 def _is_named(key: str, values: Mapping[Path, Any]) -> bool:

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from doubles import Recorder, composed
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
+from sklearn.datasets import load_iris
+from sklearn.ensemble import VotingClassifier
 
-from bakeoff.learners import MajorityClassifier
+from bakeoff.learners import DecisionTreeClassifier, MajorityClassifier, NaiveBayesClassifier
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.compose_job import compose_job, own_hydra_state, resolve_config
 from bakeoff.pipeline.config.engine import open_engine
@@ -47,6 +50,44 @@ def spec(
         "seed": 0,
         "trust": ["doubles"],
     }
+
+
+# Members of ensembles
+
+
+def compose_learner(*words: str) -> dict[str, Any]:
+    """Return the learner's part of a composed configuration."""
+    return dict(resolve_config(composed(*words))["learner"])
+
+
+def test_an_ensemble_names_learners_whose_options_become_its_members() -> None:
+    words = ("learner=sklearn_voting", "learner.estimators=[random_forest,{knn: {n_neighbors: 1}},knn]", "seed=3")
+    members = compose_learner(*words)["estimators"]
+    assert [name for name, _ in members] == ["random_forest", "knn_1", "knn_2"]
+    forest = compose_learner("learner=random_forest", "seed=3")
+    one, five = (compose_learner("learner=knn", f"learner.n_neighbors={k}", "seed=3") for k in (1, 5))
+    assert [node for _, node in members] == [forest, one, five]
+
+
+@pytest.mark.parametrize(
+    ("learner", "key", "value", "alpha"),
+    [
+        ("sklearn_stacking", "final_estimator", "{naive_bayes: {alpha: 2}}", 2),
+        ("sklearn_adaboost", "estimator", "naive_bayes", 1),
+    ],
+)
+def test_a_single_member_is_named_alone_or_with_values(learner: str, key: str, value: str, alpha: float) -> None:
+    member = compose_learner(f"learner={learner}", f"learner.{key}={value}")[key]
+    assert member == compose_learner("learner=naive_bayes", f"learner.alpha={alpha}")
+
+
+def test_a_vote_of_options_predicts_as_the_one_that_is_made_of_their_classes() -> None:
+    X, y = load_iris(return_X_y=True)
+    words = ("learner=sklearn_voting", "learner.estimators=[naive_bayes,decision_tree]", "seed=3")
+    vote = build_object(compose_learner(*words), "learner", [])
+    members = [("a", NaiveBayesClassifier()), ("b", DecisionTreeClassifier(random_state=3))]
+    expected = VotingClassifier(members, voting="soft").fit(X, y).predict_proba(X)
+    assert np.array_equal(vote.fit(X, y).predict_proba(X), expected)
 
 
 # Open choices

@@ -6,6 +6,7 @@ and repeat. Runs that cannot be paired fold by fold are rejected, with a specifi
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -225,6 +226,8 @@ PLAIN_GROUPS = ("preprocessing", "tuning", "pruning")
 GROUPS = (*PLAIN_GROUPS, "balance", "target", "calibration", "threshold")
 """Groups whose chosen option is a separate param."""
 SPACE_PREFIX = "tuning.space."
+MEMBER = re.compile(r'\["(\w+)", \{"_target_"')
+"""A member of an ensemble in the text of a param, which MLflow may have cut."""
 MAX_VALUE_LETTERS = 28
 DIGEST_BYTES = 2
 
@@ -286,6 +289,9 @@ def _write_param(key: str, value: str) -> str:
     last = key.rpartition(".")[2]
     if last == TARGET_KEY:
         value = value.rpartition(".")[2]
+    members = MEMBER.findall(value)
+    if members:
+        value = f"[{','.join(members)}]"
     return f"{last}={cut_text(value, MAX_VALUE_LETTERS)}"
 
 
