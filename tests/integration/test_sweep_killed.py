@@ -16,6 +16,10 @@ from command import Bakeoff
 from killing import until_done, wait_for
 from warm_process import OUTPUT, Start
 
+from bakeoff.pipeline.stages.tuning import score_file
+from bakeoff.pipeline.stages.tuning.grid import CandidateResults
+from bakeoff.pipeline.tracking.sqlite_file import find_cache
+
 SLOW = (
     "-m", "dataset=iris", "learner=majority", "learner._target_=failing.Slow", "trust=[failing]",
     "tracking.models=false", "evaluation.metrics=[accuracy]",
@@ -130,3 +134,31 @@ def test_eight_processes_that_start_together_without_a_store_lose_nothing(bakeof
     started = [start(bakeoff.folder, [*words, f"seed=range({10 * i},{10 * i + 4})"]) for i in range(8)]
     assert [process.wait(400) for process in started] == [0] * 8, (bakeoff.folder / OUTPUT).read_text()
     each_once(bakeoff, 32)
+
+
+@pytest.mark.parametrize("flags", [(), ("-m",)], ids=["run", "sweep"])
+def test_a_tuned_run_that_was_killed_goes_on_from_its_finished_inner_folds(
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
+) -> None:
+    words = (*flags, "dataset=iris", "learner=knn", "tuning=default", "tuning.folds=3", "evaluation=kfold", "seed=3")
+    fit_fold = CandidateResults._fit_fold
+    fitted: list[int] = []
+
+    def fit_until(results: CandidateResults, number: int) -> Iterator[None]:
+        fitted.append(number)
+        if len(fitted) == most:
+            raise KeyboardInterrupt
+        return fit_fold(results, number)
+
+    monkeypatch.setattr(CandidateResults, "_fit_fold", fit_until)
+    monkeypatch.setattr(score_file, "MIN_SECONDS", 0)
+    most = 6
+    assert bakeoff(*words).status == 130
+    most = 0
+    assert bakeoff(*words).status == 0
+    resumed = len(fitted) - 6
+    assert bakeoff(*words, "tracking.experiment=whole", "tracking.uri=sqlite:///whole.db").status == 0
+    assert (resumed, len(fitted) - 6 - resumed) == (18 - 5, 18)  # 5 folds and all rows, with 3 inner folds each
+    scores = subprocess_sweep.scores
+    assert scores("sqlite:///outputs/mlflow.db") == scores("sqlite:///whole.db", "whole")
+    assert not list(find_cache().rglob("*.scores"))

@@ -26,7 +26,7 @@ from bakeoff.pipeline.stages.scoring.predictions import Predictions
 from bakeoff.pipeline.stages.splitting import DEFAULT_MAX_FOLDS, Split, SplitInput, Splits, Splitter
 from bakeoff.pipeline.stages.target import NoTarget, TransformedTarget
 from bakeoff.pipeline.stages.threshold import ChosenThreshold, GivenThreshold, NoThreshold, TunedThreshold
-from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning
+from bakeoff.pipeline.stages.tuning import GridTuning, NoTuning, ScoreFile
 
 MAX_CELLS = 1 << 23
 """The number of cells that are kept, 64 megabytes."""
@@ -153,6 +153,8 @@ class Experiment:
         The metrics by which training rows are scored.
     max_folds : int
         The largest number of splits.
+    score_file : ScoreFile
+        Keeps the scores of tuning until the run has finished; it does not affect the result.
     count_fit : callable
         Called after each fit of the learner; it does not affect the result. `object` ignores the call.
     tables : PreparedTables
@@ -175,6 +177,7 @@ class Experiment:
     threshold_metric: Metric | None = None
     train_metrics: TrainMetrics = "headline"
     max_folds: int = DEFAULT_MAX_FOLDS
+    score_file: ScoreFile = field(default_factory=ScoreFile)
     count_fit: Callable[[], object] = object
     tables: PreparedTables = field(default_factory=PreparedTables)
 

@@ -114,6 +114,7 @@ def make_tuning_data(experiment: Experiment, split: Split, number: int = -1) -> 
         prepare=partial(prepare_rows, experiment),
         number=number,
         count_fit=experiment.count_fit,
+        score_file=experiment.score_file,
     )
 
 

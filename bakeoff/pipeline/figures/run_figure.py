@@ -224,6 +224,8 @@ class FinishedRun:
                 given = prepare_rows(self.experiment, X, y_train, train_weights)
                 fits = fit_candidates(pipeline[-1], grids, given.X, given.y, weights=given.weights)
                 for position, learner, _ in fits:
+                    if isinstance(learner, Exception):
+                        raise learner
                     model = given.complete(learner)
                     scores = {name: score_headline(self.experiment, model, *part) for name, part in parts.items()}
                     lines.append({"position": position, "fold": number, **scores})

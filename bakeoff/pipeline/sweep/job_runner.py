@@ -31,6 +31,7 @@ from bakeoff.pipeline.experiment import (
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, leave_out_candidates
 from bakeoff.pipeline.identity.config_hash import hash_config
 from bakeoff.pipeline.stages.splitting import Splits
+from bakeoff.pipeline.stages.tuning import ScoreFile
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.done_jobs import BUSY_REASON, Claims, find_ended_job
 from bakeoff.pipeline.sweep.jobs import Job, JobCell, JobOutcome, JobProgress, ShowWork, Work, ignore_work
@@ -206,6 +207,8 @@ def execute_job(
     tracker: Tracker,
     show_work: ShowWork = ignore_work,
     should_continue: ContinueRule = always_continue,
+    *,
+    resume: bool = True,
 ) -> JobResult:
     """Evaluate the folds, fit the run's model and store both.
 
@@ -217,6 +220,8 @@ def execute_job(
         Receives the number of fits and folds that are done, now and then.
     should_continue : callable
         (folds so far) -> whether to evaluate the next fold; called after each fold.
+    resume : bool
+        Whether to go on from the scores of tuning of a run that was killed.
 
     Raises
     ------
@@ -226,7 +231,10 @@ def execute_job(
         Any error of a learner; the run is stored as FAILED, with the traceback.
     """
     configuration = prepared.description.config
-    experiment = prepared.experiment
+    score_file = ScoreFile(tracker.find_score_path(prepared.description.tags["config_hash"]), configuration)
+    if not resume:
+        score_file.remove()
+    experiment = replace(prepared.experiment, score_file=score_file)
     splits = prepared.splits
     n_folds = len(splits.folds)
     meter = Meter(experiment, splits, show_work)
@@ -245,7 +253,9 @@ def execute_job(
                     raise RunStopped(f"after {len(folds)} of {n_folds} folds")
             model = _hide_in_warnings(fit_final_model(meter.experiment, splits, last), configuration)
             run.finish(model, prepared.figure_choice.figures)
+        score_file.remove()
     except RunStopped as stopped:
+        score_file.remove()
         return JobResult(prepared, folds, folds[-1].model, run.run_id, str(stopped))
     return JobResult(prepared, folds, model, run.run_id)
 
@@ -401,7 +411,7 @@ class JobRunner:
                 prepared = self._take_prepared(job)
                 tracker = get_tracker(self.resources, job.spec)
                 rule = partial(self._should_continue, job)
-                result = execute_job(prepared, tracker, partial(self.show_work, job.number), rule)
+                result = execute_job(prepared, tracker, partial(self.show_work, job.number), rule, resume=self.resume)
         except UserError as error:
             return job.to_outcome(jobs.REFUSED, str(error))
         except KeyboardInterrupt:

@@ -129,6 +129,10 @@ class NoTracker:
         """Return None."""
         return None
 
+    def find_score_path(self, job_hash: str) -> Path | None:
+        """Return None."""
+        return None
+
     @contextmanager
     def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[NoRun]:
         """Yield a run that stores nothing."""

@@ -30,7 +30,7 @@ WHOLE_KEYS = ("evaluation.costs",)
 """Keys stored as a single param, because they contain user-defined labels, which may not be valid param names."""
 UNNAMED_KEYS = ("tracking", "trust", "hydra", "dataset", "default_space", "figures", "n_jobs", "audit")
 """Parts whose keys never appear as KEY=VALUE in a run's name."""
-LONG_KEYS = ("evaluation.metrics",)
+LONG_KEYS = ("evaluation.metrics", "space")
 """Keys whose values are too long for a run's name."""
 ENVIRONMENT_TAG = "environment"
 """A fingerprint of the environment variables that affect results: runs with other values are not repeats."""

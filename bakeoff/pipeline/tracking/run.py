@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -39,6 +40,7 @@ from bakeoff.pipeline.tracking.store_writer import DatasetInput, MetricValue, Ru
 from bakeoff.pipeline.tracking.stored_config import CONFIG_FILE
 from bakeoff.pipeline.tracking.stored_runs import STOPPED_TAG, TRIED_TAG
 
+SCORES_SUFFIX = ".scores"
 FLUSH_SECONDS = 10.0
 """Runs that take longer are written in several batches; shorter ones in a single batch at the end."""
 NOTE_TAG = "mlflow.note.content"
@@ -379,6 +381,12 @@ class MLflowTracker:
         self.open_store()
         assert self.store is not None
         return send_kept_result(self.store, job_hash)
+
+    def find_score_path(self, job_hash: str) -> Path | None:
+        """Return the path of the file that keeps the scores of tuning until the run of a job has finished."""
+        self.open_store()
+        assert self.store is not None
+        return find_kept_folder(self.store.uri, job_hash).with_suffix(SCORES_SUFFIX)
 
     @contextmanager
     def start_run(self, description: RunDescription, experiment: Experiment) -> Iterator[MLflowRun]:

@@ -5,8 +5,12 @@ Points of a space are drawn and looked up by arithmetic, as if all of them were 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,9 +44,11 @@ from bakeoff.pipeline.stages.splitting import KFold, SplitInput
 from bakeoff.pipeline.stages.tuning import (
     GridTuning,
     NoTuning,
+    ScoreFile,
     TuningData,
     find_best_candidate,
     list_candidate_learners,
+    score_file,
 )
 from bakeoff.pipeline.stages.tuning.candidates import find_simplest
 from bakeoff.pipeline.stages.tuning.grid import CandidateResults
@@ -116,6 +122,101 @@ def test_a_candidate_without_a_score_never_wins() -> None:
     assert np.isnan(table["validation_score"][0])
     with pytest.raises(UserError, match="the headline metric is not defined on the inner validation rows"):
         GridTuning({"max_depth": [1]}).tune(model, rows)
+
+
+class Stumbling(KNeighbors):
+    """k-NN that cannot be fitted with 2 neighbours, neither alone nor along its path."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Stumbling:
+        if self.n_neighbors == 2:
+            raise ArithmeticError("2 neighbours")
+        super().fit(X, y, sample_weight)
+        return self
+
+    def path(self, X: Any, y: Any, parameter: str, values: Any, sample_weight: Any = None) -> Iterator[KNeighbors]:
+        for value in values:
+            yield clone(self).set_params(**{parameter: value}).fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("keys", [{"folds": 3}, {"folds": 3, "budget": 60}, {"folds": 3, "strict": False}])
+def test_a_candidate_that_fails_is_left_out_with_its_reason_unless_all_fail(keys: dict[str, Any]) -> None:
+    X, y = np.arange(40.0).reshape(-1, 1), np.arange(40) // 20
+    model, rows = Pipeline([("learner", Stumbling())]), tuning_data(X, y, 40, folds=3)
+    with pytest.warns(UserWarning, match="left out: the candidate n_neighbors=2 of tuning: ArithmeticError: 2 neigh"):
+        best, table = GridTuning({"n_neighbors": [2, 1, 3]}, **keys).tune(model, rows)
+    assert table is not None
+    assert best[-1].n_neighbors == 1
+    assert np.isnan(table["validation_score"].to_numpy()).tolist() == [True, False, False]
+    with (
+        pytest.warns(UserWarning, match="left out"),
+        pytest.raises(UserError, match="no candidate left; the candidate n_neighbors=2 of tuning: ArithmeticError"),
+    ):
+        GridTuning({"n_neighbors": [2]}, **keys).tune(model, rows)
+
+
+# A search that was killed
+
+
+class CountedScores:
+    """The accuracy of fitted learners; the process is killed when the last of some scores has been computed."""
+
+    def __init__(self, most: int = sys.maxsize) -> None:
+        self.most = most
+        self.n = 0
+
+    def __call__(self, model: Any, X: Any, y: Any, weights: Any) -> float:
+        self.n += 1
+        if self.n > self.most:
+            raise KeyboardInterrupt
+        return float(accuracy_score(y, model.predict(X)))
+
+
+def read_search(tuning: GridTuning, score: CountedScores, path: Path | None) -> dict[str, Any]:
+    """Return the best parameters and the table of a search of neighbours on digits, without its times."""
+    digits = load_bundled("digits")
+    rows = np.random.default_rng(0).permutation(1797)[:300]
+    data = tuning_data(digits.X.iloc[rows], digits.y[rows], 300, tuning.folds, score)
+    best, table = tuning.tune(Pipeline([("learner", Alone())]), replace(data, score_file=ScoreFile(path)))
+    assert table is not None
+    return {"best": best[-1].get_params(), "table": table.drop(columns="fit_seconds").to_dict()}
+
+
+FIVE = GridTuning({"n_neighbors": [1, 2, 4, 90]}, folds=5)
+RACE = replace(FIVE, race=0.05)
+
+
+@pytest.mark.parametrize(("tuning", "most"), [(FIVE, 10), (FIVE, 20), (RACE, 13)])
+def test_a_search_that_was_killed_goes_on_from_its_finished_inner_folds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tuning: GridTuning, most: int
+) -> None:
+    monkeypatch.setattr(score_file, "MIN_SECONDS", 0)
+    kept, whole, rest = tmp_path / "kept", CountedScores(), CountedScores()
+    expected = read_search(tuning, whole, None)
+    with suppress(KeyboardInterrupt):
+        read_search(tuning, CountedScores(most), kept)
+    kept.write_bytes(kept.read_bytes()[:-1] + b"\n[[0, 4], [0, 1")  # the last line has no end
+    assert read_search(tuning, rest, kept) == expected
+    assert rest.n == whole.n - most // 4 * 4
+
+
+OTHERS = "[[-1, 0], [0, 1, 2], [1, 1, 1], [0, 0, 0], []]"
+
+
+@pytest.mark.parametrize("content", [OTHERS, "[[-1, 0], 1, 2, 3, 4]", "[]", "\0"])
+def test_scores_of_other_candidates_and_damaged_lines_are_not_used(tmp_path: Path, content: str) -> None:
+    (tmp_path / "kept").write_text(f"{content}\n")
+    score = CountedScores()
+    read_search(FIVE, score, tmp_path / "kept")
+    assert score.n == 20
+
+
+def test_scores_are_written_through_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score_file, "MIN_SECONDS", 0)
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "kept").symlink_to(tmp_path / "precious")
+    with pytest.warns(UserWarning, match="a killed run would have to repeat its tuning"):
+        read_search(FIVE, CountedScores(), tmp_path / "kept")
+    assert (tmp_path / "precious").read_text() == "mine"
 
 
 # Paths

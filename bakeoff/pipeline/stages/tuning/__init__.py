@@ -9,6 +9,7 @@ from bakeoff.pipeline.stages.tuning.candidates import (
     preprocess_tables,
 )
 from bakeoff.pipeline.stages.tuning.grid import GridTuning, NoTuning, find_best_candidate, list_candidate_learners
+from bakeoff.pipeline.stages.tuning.score_file import ScoreFile
 
 __all__ = [
     "FitRows",
@@ -16,6 +17,7 @@ __all__ = [
     "GridTuning",
     "NoTuning",
     "PathEstimator",
+    "ScoreFile",
     "TuningData",
     "find_best_candidate",
     "fit_candidates",

@@ -16,7 +16,7 @@ Hastie, T., Tibshirani, R. and Friedman, J. (2009). The elements of statistical 
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -26,6 +26,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.tuning.score_file import ScoreFile
 
 Grid = Mapping[str, Sequence[Any]]
 """Parameter -> values; its candidates are all combinations."""
@@ -102,7 +103,7 @@ def fit_candidates(
     positions: Collection[int] | None = None,
     weights: np.ndarray | None = None,
     seed: int | None = None,
-) -> Iterator[tuple[int, BaseEstimator, float]]:
+) -> Iterator[tuple[int, Any, float]]:
     """Fit the learner with the combinations of the grids, along a path if it is a `PathEstimator`.
 
     Parameters
@@ -124,7 +125,8 @@ def fit_candidates(
     ------
     position : int
         The candidate's position in scikit-learn's ``ParameterGrid(grids)``; each occurs once, in any order.
-    fitted : estimator
+    fitted : estimator or Exception
+        The error of a fit that failed.
     seconds : float
         The wall time of the fit; the first of a path includes the shared work of the path.
     """
@@ -135,11 +137,14 @@ def fit_candidates(
         # All candidates of a group share the parameters of its first one, except the one along the path.
         shared = clone(learner).set_params(**next(iter(points.values())))
         values = [point[parameter] for point in points.values()] if parameter else []
+        rows = FitRows(X, y, weights)
         # A value in the grid may be an estimator, which itself must not be fitted.
-        fits = _iter_fits(clone(shared), parameter, values, FitRows(X, y, weights))
-        for position in points:
+        fits = _iter_fits(clone(shared), parameter, values, rows)
+        for position, point in points.items():
             started = time.perf_counter()
-            fitted = next(fits)
+            fitted = next(fits, None)
+            if fitted is None:  # the path has ended with an error of one of its values
+                fitted = next(_iter_fits(clone(learner).set_params(**point), None, (), rows))
             yield position, fitted, time.perf_counter() - started
 
 
@@ -163,13 +168,16 @@ def _list_groups(
     return groups
 
 
-def _iter_fits(learner: Any, parameter: str | None, values: Sequence[Any], rows: FitRows) -> Iterator[BaseEstimator]:
-    """Yield the fitted learner, or one for each value of the parameter."""
+def _iter_fits(learner: Any, parameter: str | None, values: Sequence[Any], rows: FitRows) -> Iterator[Any]:
+    """Yield the fitted learner, or one for each value of the parameter; an error is yielded and ends the fits."""
     weighting = {} if rows.weights is None else {"sample_weight": rows.weights}
-    if parameter is None:
-        yield learner.fit(rows.X, rows.y, **weighting)
-    else:
-        yield from learner.path(rows.X, rows.y, parameter, values, **weighting)
+    try:
+        if parameter is None:
+            yield learner.fit(rows.X, rows.y, **weighting)
+        else:
+            yield from learner.path(rows.X, rows.y, parameter, values, **weighting)
+    except Exception as error:
+        yield error
 
 
 def _choose_path_parameter(learner: Any, grid: Grid) -> str | None:
@@ -224,6 +232,8 @@ class TuningData:
         The number of the fold; -1 for the model fitted on all rows.
     count_fit : callable
         Called after each candidate has been fitted and scored. `object` ignores the call.
+    score_file : ScoreFile
+        Keeps the scores of finished inner folds.
     """
 
     X: pd.DataFrame
@@ -236,6 +246,7 @@ class TuningData:
     prepare: Callable[[Any, np.ndarray, np.ndarray | None], FitRows] = FitRows
     number: int = -1
     count_fit: Callable[[], object] = object
+    score_file: ScoreFile = field(default_factory=ScoreFile)
 
     def select_weights(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the weights of some rows, given by their positions; None without weights."""

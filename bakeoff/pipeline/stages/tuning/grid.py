@@ -24,6 +24,7 @@ from bakeoff.pipeline.errors import InvalidPredictions, UserError, did_you_mean,
 from bakeoff.pipeline.stages.tuning.candidates import (
     BEST,
     RULES,
+    FitRows,
     Grid,
     TuningData,
     draw_positions,
@@ -34,7 +35,10 @@ from bakeoff.pipeline.stages.tuning.candidates import (
     require_order,
 )
 from bakeoff.pipeline.stages.tuning.race import choose_level, find_worse
+from bakeoff.pipeline.stages.tuning.score_file import FoldScores
 
+LEFT_OUT = "left out"
+"""The beginning of a warning on a candidate that failed."""
 INNER_FOLDS = "inner_folds"
 """The column of a race with the number of inner folds on which a candidate was fitted."""
 SCORE_ROUNDING = 1e-12
@@ -99,9 +103,8 @@ class GridTuning:
     seed : int
         The seed of the draw.
     strict : bool
-        Whether it is an error if a learner has no space, or a candidate needs more rows than there are or makes
-        predictions that cannot be scored. Otherwise such a learner is not tuned and such candidates are left out, with
-        a warning.
+        Whether it is an error if a learner has no space, or a candidate needs more rows than there are. Otherwise such
+        a learner is not tuned and such candidates are left out, with a warning.
     largest : mapping of str to int
         Parameter -> the largest value that the rows allow; set before the checks if ``strict`` is false.
     budget : float, optional
@@ -210,7 +213,7 @@ class GridTuning:
         Raises
         ------
         UserError
-            The predictions of a candidate cannot be scored, or no score is defined.
+            All candidates failed, or no score is defined.
         """
         self._warn_of_absent_candidates(model[-1])
         if not self.candidates:
@@ -321,7 +324,7 @@ class CandidateResults:
         Raises
         ------
         InvalidPredictions
-            The predictions of a candidate, or of all candidates, cannot be scored.
+            All candidates failed on an inner fold.
         """
         started = time.monotonic()
         tuning = self.tuning
@@ -336,9 +339,37 @@ class CandidateResults:
                 break
         is_unscored = (self.is_fitted & np.isnan(self.scores)).any(axis=1)
         if self.left_out and is_unscored[self.n_folds > 0].all():
-            raise InvalidPredictions(f"tuning has no candidate left; {self.left_out[0]}")
+            reason = self.left_out[0].removeprefix(f"{LEFT_OUT}: ")
+            raise InvalidPredictions(f"tuning has no candidate left; {reason}")
 
     def _score_fold(self, number: int) -> Iterator[None]:
+        """Score the candidates on an inner fold, or take the scores of a run that was killed; yield after each."""
+        if self.tuning.budget is not None:  # the time decides which candidates are tried
+            yield from self._fit_fold(number)
+            return
+        positions = list(self.rows)
+        rows = list(self.rows.values())
+        place = (self.data.number, number)
+        found = self.data.score_file.find(place, positions)
+        if found is None:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                yield from self._fit_fold(number)
+            messages = list(dict.fromkeys(str(warning.message) for warning in caught))
+            scores = self.scores[rows, number].tolist()
+            found = FoldScores(positions, scores, self.seconds[rows, number].tolist(), messages)
+            self.data.score_file.add(place, found)
+        else:
+            for _ in positions:
+                self.data.count_fit()
+                yield
+            self.scores[rows, number] = found.scores
+            self.seconds[rows, number] = found.seconds
+            self.left_out += [message for message in found.messages if message.startswith(LEFT_OUT)]
+        for message in found.messages:
+            warnings.warn(message, stacklevel=2)
+
+    def _fit_fold(self, number: int) -> Iterator[None]:
         """Fit and score the candidates on an inner fold; yield after each."""
         data = self.data
         learner = self.model[-1]
@@ -351,24 +382,24 @@ class CandidateResults:
         fits = fit_candidates(learner, self.tuning.allowed_grids, given.X, given.y, self.rows, given.weights, seed)
         for position, fitted, seconds in fits:
             row = self.rows[position]
-            score = partial(data.score, given.complete(fitted), Q, data.y[validation], weights)
+            score = partial(_score_fitted, data, given, fitted, Q, data.y[validation], weights)
             self.scores[row, number] = self._score_candidate(row, score)
             self.seconds[row, number] = seconds
             data.count_fit()
             yield
 
     def _score_candidate(self, row: int, score: Callable[[], float]) -> float:
-        """Return the score of a candidate on an inner fold; NaN, with a warning, if it is left out."""
-        candidate = ", ".join(f"{name}={value}" for name, value in self.tuning.candidates[row].items())
+        """Return the score of a candidate on an inner fold; NaN, with a warning, if it failed."""
         try:
-            with InvalidPredictions.placed(f"the candidate {candidate} of tuning"):
-                return score()
+            return score()
         except InvalidPredictions as error:
-            if self.tuning.strict:
-                raise
-            self.left_out.append(str(error))
-            warnings.warn(f"left out: {error}", stacklevel=2)
-            return float("nan")
+            reason = str(error)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+        candidate = ", ".join(f"{name}={value}" for name, value in self.tuning.candidates[row].items())
+        self.left_out.append(f"{LEFT_OUT}: the candidate {candidate} of tuning: {reason}")
+        warnings.warn(self.left_out[-1], stacklevel=2)
+        return math.nan
 
     def _race(self, alpha: float) -> Iterator[None]:
         """Score inner folds in random order, and drop candidates from the race after each look.
@@ -392,6 +423,13 @@ class CandidateResults:
                     del self.rows[position]
             if len(self.rows) == 1:
                 return
+
+
+def _score_fitted(data: TuningData, given: FitRows, fitted: Any, *rows: Any) -> float:
+    """Return the score of a fitted learner on rows, in the units of the target, or raise the error of its fit."""
+    if isinstance(fitted, Exception):
+        raise fitted
+    return data.score(given.complete(fitted), *rows)
 
 
 def list_candidate_learners(learner: Any, tuning: NoTuning | GridTuning) -> list[Any]:
