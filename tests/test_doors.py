@@ -49,6 +49,7 @@ LAYERS = (
 """The rooms of the pipeline, the lowest first: a room imports from the layers below it alone. Nothing imports cli."""
 OUTSIDE = {
     "bakeoff.pipeline.errors": "refusals, which end a run",
+    "bakeoff.pipeline.system": "how a file is opened, and to whom it belongs",
     "bakeoff.pipeline.text": "spelling of what is shown, names of secrets, where a file lies",
     "bakeoff.pipeline.config.build": "builds what the settled configuration names, with the arguments that it names",
     "bakeoff.pipeline.identity.source_code": "where processes that share folds find user-defined modules",
