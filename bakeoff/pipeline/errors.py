@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.util import find_spec
 from inspect import formatannotation
+from textwrap import shorten
 from types import NoneType
 from typing import Any
 
@@ -21,6 +22,9 @@ MIN_SIMILARITY = 0.6
 """The least similarity, from 0 to 1, of a word that `did_you_mean` suggests."""
 TYPO = 0.9
 """The least similarity of a word that is misspelled."""
+MAX_FAULTS = 5
+MAX_FAULT_LETTERS = 110
+"""The faults that one message describes, and the letters that each keeps."""
 
 
 class UserError(Exception):
@@ -35,6 +39,23 @@ class UserError(Exception):
     def __init__(self, message: object = "") -> None:
         searched = cut_middle(str(message), MAX_SEARCHED_LETTERS)
         super().__init__(shorten_message(hide_secrets(searched)))
+
+
+class UnknownKeys(UserError):
+    """Keys that nothing takes, each with a sentence; of more than five, the number of the others is given.
+
+    Parameters
+    ----------
+    *faults : str
+        The sentences.
+    """
+
+    def __init__(self, *faults: str) -> None:
+        self.faults = faults
+        shown = [shorten(fault, MAX_FAULT_LETTERS, placeholder=" …") for fault in faults[:MAX_FAULTS]]
+        n_more = len(faults) - len(shown)
+        rest = [f"{n_more} further keys are unknown."] if n_more else []
+        super().__init__(" ".join([*shown, *rest]) if len(faults) > 1 else faults[0])
 
 
 class MissingPackage(UserError):

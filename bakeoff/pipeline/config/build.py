@@ -25,6 +25,7 @@ from bakeoff.pipeline.config.targets import (
 )
 from bakeoff.pipeline.errors import (
     MissingPackage,
+    UnknownKeys,
     UserError,
     did_you_mean,
     hiding_values,
@@ -127,9 +128,11 @@ def require_arguments(found: Any, given: Mapping[Any, Any], key: str, target: st
         return  # built-in classes and functions may have no signature
     takes_more = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
     checks_itself = hasattr(found, "_parameter_constraints")
+    unknown = [] if takes_more else [str(name) for name in given if name not in parameters]
+    if unknown:
+        faults = (f"{key}.{name} is not a key of {target}. {did_you_mean(name, parameters)}" for name in unknown)
+        raise UnknownKeys(*faults)
     for name, value in given.items():
-        if name not in parameters and not takes_more:
-            raise UserError(f"{key}.{name} is not a key of {target}. {did_you_mean(str(name), parameters)}")
         if name in parameters and not checks_itself:
             require_kind(f"{key}.{name}", value, _read_annotation(parameters[name]))
 

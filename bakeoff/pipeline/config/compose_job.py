@@ -44,7 +44,7 @@ from bakeoff.pipeline.config.words import (
     reject_sweep_values,
     reject_unread_space,
 )
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UnknownKeys, UserError, did_you_mean
 from bakeoff.pipeline.tables.output_file import require_output_folder, write_private
 from bakeoff.pipeline.text.secrets import REFERENCE, expand_references, find_secrets, hide_secrets
 
@@ -361,6 +361,6 @@ def check_keys(composed: DictConfig) -> None:
     """
     unknown = [str(key) for key in composed if key not in KEYS]
     text = OmegaConf.to_yaml(composed) if unknown else ""
-    for key in unknown:
-        if not re.search(rf"\$\{{{re.escape(key)}[}}.\[]", text):
-            raise UserError(f"{key} is not a key. {suggest_key(key, composed)}")
+    unused = [key for key in unknown if not re.search(rf"\$\{{{re.escape(key)}[}}.\[]", text)]
+    if unused:
+        raise UnknownKeys(*(f"{key} is not a key. {suggest_key(key, composed)}" for key in unused))

@@ -57,7 +57,8 @@ from bakeoff.pipeline.config.options import (
 )
 from bakeoff.pipeline.config.targets import TARGET_KEY
 from bakeoff.pipeline.config.trust import leave_out_current_folder, require_allowed_files, require_own_classes
-from bakeoff.pipeline.errors import StoreError, UserError, did_you_mean, first_line
+from bakeoff.pipeline.errors import StoreError, UnknownKeys, UserError, did_you_mean, first_line
+from bakeoff.pipeline.text.wording import name_first
 
 JOB_NAME = "bakeoff"
 ROOT_NAME = "config"
@@ -73,6 +74,8 @@ FILE_SCHEME = "file://"
 STRUCTURED_SCHEME = "structured://"
 make_flag_parser = get_args_parser
 """Returns Hydra's parser of the flags of a command line."""
+Files = list[tuple[str, Mapping[Any, Any]]]
+"""Names of files, and their content from the root of the configuration."""
 
 
 @dataclass
@@ -112,6 +115,7 @@ class Schema:
 
 
 KEYS = tuple(field.name for field in fields(Schema))
+KEYS_OF_FILES = (*KEYS, "defaults", "hydra")
 
 
 @dataclass
@@ -261,13 +265,25 @@ def make_named_part(node: DictConfig) -> Any:
 
 
 def set_values(composed: DictConfig, values: list[Override]) -> None:
-    """Set values in a configuration, like overrides on the command line."""
-    try:
-        ConfigLoaderImpl._apply_overrides_to_config(values, composed)
-    except ConfigCompositionException:
-        for word in values:
+    """Set values in a configuration, like overrides on the command line.
+
+    Raises
+    ------
+    UserError
+        A word cannot be applied; words whose keys are unknown are all named.
+    """
+    unknown: list[str] = []
+    for word in values:
+        try:
+            ConfigLoaderImpl._apply_overrides_to_config([word], composed)
+        except ConfigCompositionException as error:
             _require_kept(word)
-        raise
+            fault = explain_error(error)
+            if not isinstance(fault, UnknownKeys):
+                raise fault from None
+            unknown += fault.faults
+    if unknown:
+        raise UnknownKeys(*unknown)
 
 
 def _require_kept(word: Override) -> None:
@@ -303,13 +319,15 @@ class GuardedLoader(ConfigLoaderImpl):
                 raise UserError(f"{word}: {SEARCH_PATH_KEY} is not supported; set the folder with --config-dir=FOLDER.")
         if config_name is None:  # as for --hydra-help: Hydra runs nothing
             return super().load_configuration(None, overrides, run_mode, from_shell, validate_sweep_overrides)
+        files: Files = []
         try:
-            require_allowed_files(self.read_files(config_name, overrides, run_mode), overrides)
+            files = self.read_files(config_name, overrides, run_mode)
+            require_allowed_files(files, overrides)
             composed = super().load_configuration(
                 config_name, overrides, run_mode, from_shell, validate_sweep_overrides
             )
         except ConfigCompositionException:
-            self._require_possible(overrides, run_mode)
+            self._require_possible(config_name, files, overrides, run_mode)
             raise
         except RecursionError:
             file = f"{self.repository.newest}{SUFFIX}"
@@ -320,10 +338,12 @@ class GuardedLoader(ConfigLoaderImpl):
         require_own_classes(hydra)
         return composed
 
-    def _require_possible(self, words: list[str], run_mode: RunMode) -> None:
-        """Reject words that Hydra rejects, except for those whose error names the key."""
-        for word in OverridesParser.create(config_loader=self).parse_overrides(words):
+    def _require_possible(self, root: str, files: Files, words: list[str], run_mode: RunMode) -> None:
+        """Reject words that Hydra rejects, and unknown keys of a file or of the words, all at once."""
+        parsed = OverridesParser.create(config_loader=self).parse_overrides(words)
+        for word in parsed:
             given, key = word.input_line, word.key_or_group
+            is_group = self.repository.group_exists(key)
             if word.is_sweep_override() and run_mode == RunMode.RUN:
                 raise UserError(f"{given} gives one key several values; add -m to sweep over them.")
             if key == EXPERIMENT:
@@ -331,9 +351,13 @@ class GuardedLoader(ConfigLoaderImpl):
             if key in GROUPS:
                 if word.is_add() or word.is_force_add():
                     raise UserError(f"{key} has an option already; replace it with {key}=NAME, without a plus sign.")
-            elif word.package is not None or "/" in key or self.repository.group_exists(key):
+            elif (word.package is not None or "/" in key or is_group) and not (is_group and key.startswith("hydra/")):
                 raise UserError(f"{given}: {key} is not a group of options; `bakeoff list` shows them.")
-            _require_kept(word)
+        for name, content in files:
+            _require_keys_of_schema(name, content)
+        values = [word for word in parsed if not self.repository.group_exists(word.key_or_group)]
+        choices = [str(word.input_line) for word in parsed if word not in values]
+        set_values(super().load_configuration(root, choices, run_mode), values)
 
     def _require_global(self, names: Any) -> None:
         """Reject experiments that would set keys below the key of their group."""
@@ -346,7 +370,7 @@ class GuardedLoader(ConfigLoaderImpl):
                     "comment, because it sets keys of the whole configuration."
                 )
 
-    def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[tuple[str, Mapping[Any, Any]]]:
+    def read_files(self, root: str, words: list[str], run_mode: RunMode) -> Files:
         """Return the names and contents of the user's files in the composition, each placed at its keys."""
         path = self.get_search_path().get_path()
         if all(_is_shipped(str(each.provider), str(each.path)) for each in path):
@@ -368,6 +392,15 @@ def _is_shipped(provider: str, folder: str) -> bool:
     folder = folder.removeprefix(FILE_SCHEME)
     is_of_hydra = provider == "hydra" or folder.startswith(STRUCTURED_SCHEME)
     return is_of_hydra or os.path.realpath(folder) == os.path.realpath(CONF)
+
+
+def _require_keys_of_schema(name: str, content: Mapping[Any, Any]) -> None:
+    """Reject the keys of a file that no configuration has, all at once."""
+    if unknown := [str(key) for key in content if key not in KEYS_OF_FILES]:
+        raise UserError(
+            f"{name}: {name_first(unknown)} {'is not a key' if len(unknown) == 1 else 'are not keys'}; `bakeoff --cfg "
+            "job` shows them, nested as in `learner: {n_neighbors: 3}`."
+        )
 
 
 def _place_file(default: ResultDefault, file: Any) -> tuple[str, Mapping[Any, Any]]:
@@ -456,13 +489,8 @@ def explain_error(error: Exception) -> UserError:
     cause = error.__context__ if is_wrapped else error
     found = re.match(r"In '(.*?)': ", str(error))
     file = f"{found[1]}{SUFFIX}: " if found else ""
-    if file and isinstance(cause, ConfigKeyError):
-        return UserError(
-            f"{file}{cause.full_key} is not a key; `bakeoff --cfg job` shows them, nested as in "
-            "`learner: {n_neighbors: 3}`."
-        )
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and isinstance(cause.parent_node, DictConfig):
-        return UserError(f"{cause.full_key} is not a key. {suggest_key(str(cause.key), cause.parent_node)}")
+        return UnknownKeys(f"{cause.full_key} is not a key. {suggest_key(str(cause.key), cause.parent_node)}")
     if isinstance(cause, MissingMandatoryValue):
         return UserError(f"{cause.full_key} must be given: add {cause.full_key}=VALUE.")
     reason = _find_reason(cause)

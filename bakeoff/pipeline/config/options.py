@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.text.wording import print_note
 from bakeoff.version import PACKAGE_FOLDER
 
 CONF = PACKAGE_FOLDER / "conf"
@@ -103,6 +104,17 @@ def find_own_folder() -> Path | None:
     folder = Path.cwd() / OWN_FOLDER
     has_groups = any(os.path.isdir(folder / group) for group in ALL_GROUPS)
     return folder if has_groups and not (folder / ROOT_FILE).is_file() else None
+
+
+def note_other_folder() -> None:
+    """Say in a line that ``conf/`` of the current folder is not read, if it is that of another program with Hydra."""
+    folder = Path.cwd() / OWN_FOLDER
+    is_of_hydra = (folder / ROOT_FILE).is_file() or any(folder.glob(f"*/*{SUFFIX}"))
+    if is_of_hydra and find_own_folder() is None and not folder.samefile(CONF):
+        print_note(
+            f"note: {OWN_FOLDER}/ is not read: it has a {ROOT_FILE}, or no folder named after a group, such as "
+            f"{OWN_FOLDER}/learner; put options of bakeoff elsewhere, and give that folder with --config-dir=FOLDER."
+        )
 
 
 def require_own_names(folder: Path) -> None:

@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -10,8 +11,8 @@ from typing import Any
 from sklearn.base import BaseEstimator, clone
 
 from bakeoff.pipeline.config.build import build_object, find_target
-from bakeoff.pipeline.config.options import list_own_names
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.config.options import REQUIRED_GROUPS, list_own_names
+from bakeoff.pipeline.errors import UnknownKeys, UserError
 from bakeoff.pipeline.experiment.experiment import Experiment, PreparedTables
 from bakeoff.pipeline.experiment.fitting import make_tuning_splits
 from bakeoff.pipeline.stages.dataset import Dataset
@@ -61,6 +62,25 @@ class PartCache:
     def datasets(self) -> list[Dataset]:
         """The loaded datasets, in the order in which they were loaded."""
         return [part for part in self._built.values() if isinstance(part, Dataset)]
+
+
+@contextmanager
+def naming_unknown_keys(spec: Mapping[str, Any], resources: PartCache) -> Iterator[None]:
+    """Name the unknown keys of all parts of a settled configuration, if the block finds one."""
+    try:
+        yield
+    except UnknownKeys as first:
+        faults: list[str] = []
+        for part in REQUIRED_GROUPS:
+            others = SCORING_KEYS if part == "evaluation" else ()
+            node = {key: value for key, value in spec[part].items() if key not in others}
+            try:
+                resources.build(part, node, spec["trust"])
+            except UnknownKeys as error:
+                faults += error.faults
+            except UserError:
+                continue  # it is told when the keys are right
+        raise UnknownKeys(*(faults or first.faults)) from None
 
 
 def build_experiment(spec: Mapping[str, Any], resources: PartCache) -> Experiment:

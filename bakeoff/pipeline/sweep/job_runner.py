@@ -28,7 +28,12 @@ from bakeoff.pipeline.experiment import (
     evaluate_splits,
     fit_final_model,
 )
-from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, leave_out_candidates
+from bakeoff.pipeline.experiment.builder import (
+    PartCache,
+    build_experiment,
+    leave_out_candidates,
+    naming_unknown_keys,
+)
 from bakeoff.pipeline.identity.config_hash import hash_config
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import ScoreFile
@@ -127,8 +132,9 @@ def prepare_job(
     UserError
     """
     with hiding_values(json.dumps(spec, default=str)):
-        spec = settle_rows(spec, resources)
-        experiment = build_experiment(spec, resources)
+        with naming_unknown_keys(spec, resources):
+            spec = settle_rows(spec, resources)
+            experiment = build_experiment(spec, resources)
         check_experiment(experiment)
         splits = experiment.make_splits()
         experiment = leave_out_candidates(experiment, splits)

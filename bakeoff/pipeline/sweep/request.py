@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from bakeoff.pipeline.config.flags import MULTIRUN_FLAGS, find_source, read_flags, show, shows_only, shows_tracebacks
+from bakeoff.pipeline.config.options import note_other_folder
 from bakeoff.pipeline.config.trust import add_trust_of_environment
 from bakeoff.pipeline.config.words import SWEEP_WORD, check_overrides, read_duration
 from bakeoff.pipeline.errors import UserError
@@ -58,6 +59,8 @@ def read_experiments(words: Sequence[str]) -> Experiments | None:
         raise UserError(f"{study[0]} names the jobs of a sweep; add -m.")
     arguments.overrides = add_trust_of_environment(arguments.overrides)
     source = find_source(arguments)
+    if source.folder is None:
+        note_other_folder()
     if shows_only(arguments):
         show(arguments, source)
         return None

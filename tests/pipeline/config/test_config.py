@@ -247,7 +247,7 @@ def test_errors_of_composition_are_sentences(words: list[str], message: str) -> 
     [
         ({"a": "seed: 1"}, "^experiment/a.yaml: an experiment must begin with the line `# @package _global_`"),
         ({"a": "# @package _global_\ndefaults: [b]", "b": "defaults: [a]"}, "^experiment/[ab].yaml: its defaults lead"),
-        ({"a": "# @package _global_\nlerner: 1"}, "^experiment/a.yaml: lerner is not a key; `bakeoff --cfg job`"),
+        ({"a": "# @package _global_\nlerner: 1"}, "^conf/experiment/a.yaml: lerner is not a key; `bakeoff --cfg job`"),
         ({"a": "# @package _global_\nseed: x"}, "^experiment/a.yaml: seed: 'x' must be a whole number"),
         (
             {"a": "# @package _global_\ndefaults: [/learner: knn]"},

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from bakeoff.pipeline.errors import UserError, did_you_mean, require_kind
+from bakeoff.pipeline.errors import UnknownKeys, UserError, did_you_mean, require_kind
 from bakeoff.pipeline.stages.dataset.spelling import make_missing_rule, spell_cell
 from bakeoff.pipeline.stages.dataset.table import DATE, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
 
@@ -23,9 +23,11 @@ def build_from_keys(keys: Mapping[str, Any], *classes: Any) -> list[Any]:
         A key is not a field of any of the classes, or its value is not of the kind of that field.
     """
     known = {field.name: field.type for each in classes for field in fields(each)}
+    unknown = [key for key in keys if key not in known]
+    if unknown:
+        faults = (f"dataset.{key} is not a key of this dataset. {did_you_mean(key, known)}" for key in unknown)
+        raise UnknownKeys(*faults)
     for key, value in keys.items():
-        if key not in known:
-            raise UserError(f"dataset.{key} is not a key of this dataset. {did_you_mean(key, known)}")
         require_kind(f"dataset.{key}", value, known[key])
     built = []
     for each in classes:
