@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+import yaml
+
+from bakeoff.version import __version__
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "bakeoff"
 BUILD = "import sys; from hatchling import build; getattr(build, sys.argv[1])(sys.argv[2])"
 
 
-def build(kind: str, folder: Path) -> Path:
-    """Build this checkout as a wheel or a source distribution into a folder; return the file."""
+def build(kind: str, folder: Path, source: Path = ROOT) -> Path:
+    """Build a source, by default this checkout, as a wheel or a source distribution into a folder; return the file."""
     words = [sys.executable, "-c", BUILD, kind, str(folder)]
-    subprocess.run(words, cwd=ROOT, check=True, capture_output=True, timeout=600)
+    subprocess.run(words, cwd=source, check=True, capture_output=True, timeout=600)
     (built,) = folder.iterdir()
     return built
 
@@ -78,6 +83,31 @@ def test_the_package_index_accepts_the_wheel_and_the_source_distribution(wheel: 
     checked = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert checked.stdout.count("PASSED") == 2
+
+
+def test_the_source_distribution_builds_the_same_wheel_without_git(wheel: Path, tmp_path: Path) -> None:
+    for folder in ("sdist", "wheel"):
+        (tmp_path / folder).mkdir()
+    with tarfile.open(build("build_sdist", tmp_path / "sdist")) as archive:
+        archive.extractall(tmp_path / "source", filter="data")
+    (source,) = (tmp_path / "source").iterdir()
+    built = build("build_wheel", tmp_path / "wheel", source)
+    assert built.name == wheel.name == f"bakeoff-{__version__}-py3-none-any.whl"
+    assert sorted(ZipFile(built).namelist()) == sorted(ZipFile(wheel).namelist())
+
+
+def test_the_citation_and_the_newest_changes_are_those_of_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    entry = (ROOT / "README.md").read_text(encoding="utf-8").partition("@software{bakeoff,")[2]
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    (author,) = citation["authors"]
+    assert citation["version"] == __version__
+    assert re.findall(r"(author|title|version) += \{+(.*?)\}+,", entry) == [
+        ("author", author["name"]),
+        ("title", citation["title"]),
+        ("version", __version__),
+    ]
+    assert re.findall(r"^## (\S+)", changes, re.MULTILINE)[0] == __version__
 
 
 @pytest.mark.slow

@@ -129,6 +129,7 @@ def write_titanic_folds(folder: Path) -> None:
 
 
 WRITERS: Mapping[str, Callable[[Path], None]] = {
+    "docs/beside-other-tools.md": write_scores,
     "docs/comparison.md": write_scores,
     "docs/data.md": write_every_format,
     "docs/evaluation.md": write_measured_rows,

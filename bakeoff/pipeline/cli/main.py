@@ -15,6 +15,7 @@ import importlib
 import inspect
 import io
 import os
+import re
 import signal
 import sys
 import textwrap
@@ -144,13 +145,13 @@ def complete_line(line: str) -> str | None:
     Verbs are read from the table, and their keys and values from their requests. Hydra completes the words of
     experiments, which some verbs also take.
     """
-    program, *words = line.split(" ")
+    program, *words = re.split(" +", line.lstrip())
     verb, *others = words or [""]
     if not others:
         completions = [*VERBS]
         remaining: str | None = line
     elif verb not in VERBS:
-        return line
+        return " ".join([program, *words])
     elif verb == HELP:
         completions, remaining = [*VERBS], None
     else:
@@ -162,7 +163,9 @@ def complete_line(line: str) -> str | None:
         takes_experiment = called.words or choices.pop(f"{ANY_KEY}=", None) is not None
         pairs = [f"{key}{choice}" for key in choices for choice in choices[key]]
         completions = pairs if "=" in others[-1] else [*choices]
-        remaining = " ".join([program, *others]) if takes_experiment else None
+        *before, last = others
+        of_experiment = [word for word in before if f"{word.partition('=')[0]}=" not in choices]
+        remaining = " ".join([program, *of_experiment, last]) if takes_experiment else None
     print("\n".join(word for word in completions if word.startswith(words[-1] if words else "")))
     return remaining
 
@@ -262,6 +265,9 @@ def run_words(words: Sequence[str]) -> int:
             if remaining is None:
                 return 0
             os.environ[LINE_VARIABLE] = remaining
+            with suppress(UserError):  # a shell would print the reason into the line
+                load(RUN_WORDS)(words)
+            return 0
         _require_option(words)
         status: int = load(RUN_WORDS)(words)
         return status

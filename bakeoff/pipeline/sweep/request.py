@@ -59,11 +59,11 @@ def read_experiments(words: Sequence[str]) -> Experiments | None:
         raise UserError(f"{study[0]} names the jobs of a sweep; add -m.")
     arguments.overrides = add_trust_of_environment(arguments.overrides)
     source = find_source(arguments)
-    if source.folder is None:
-        note_other_folder()
     if shows_only(arguments):
         show(arguments, source)
         return None
+    if source.folder is None:
+        note_other_folder()
     return Experiments(tuple(arguments.overrides), source, arguments.multirun)
 
 

@@ -19,7 +19,9 @@ from bakeoff.pipeline.cli.main import VERBS, complete_line, run_words
         ("bakeoff rm tr", ["tracking.uri=", "tracking.experiment="], None),
         ("bakeoff compare fail_if=w", ["fail_if=worse"], "bakeoff fail_if=w"),
         ("bakeoff plan lea", [], "bakeoff lea"),
-        ("bakeoff work students=1 blank", ["blank="], "bakeoff students=1 blank"),
+        ("bakeoff work students=1 blank", ["blank="], "bakeoff blank"),
+        ("bakeoff compare to=html -m learner=k", [], "bakeoff -m learner=k"),
+        ("bakeoff  plan   lea", [], "bakeoff lea"),
         ("bakeoff work K", [], "bakeoff K"),
     ],
 )
@@ -34,5 +36,9 @@ def test_a_shell_asks_with_a_flag(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     monkeypatch.setenv("COMP_LINE", "bakeoff help pre")
     assert run_words(["-sc", "query=bash"]) == 0
     assert capsys.readouterr().out == "predict\n"
+    monkeypatch.setenv("COMP_LINE", "bakeoff lerner=knn see")
+    assert run_words(["-sc", "query=bash"]) == 0
+    answer = capsys.readouterr()
+    assert (answer.out.strip(), answer.err) == ("", "")
     assert run_words(["help=query=bash", "query=bash"]) == run_words(["predic"]) == 2
     assert capsys.readouterr().out == ""

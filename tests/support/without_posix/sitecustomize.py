@@ -61,16 +61,25 @@ def remove_names() -> None:
 
 
 def make_locks() -> ModuleType:
-    """Return a module that locks bytes at the position of a file, as ``msvcrt`` does."""
+    """Return a module that locks bytes at the position of a file, as ``msvcrt`` does.
+
+    There, a process cannot lock its own bytes twice, and unlocks exactly the bytes that it has locked.
+    """
     import fcntl
 
     lockf, LOCK_EX, LOCK_NB, LOCK_UN = fcntl.lockf, fcntl.LOCK_EX, fcntl.LOCK_NB, fcntl.LOCK_UN
 
+    held: set[tuple[int, int, int]] = set()
+
     def locking(file: int, mode: int, length: int) -> None:
+        place = (file, os.lseek(file, 0, os.SEEK_CUR), length)
+        if (place in held) == (mode != LOCK_UN):
+            raise PermissionError(13, "Permission denied")
         try:
-            lockf(file, mode, length, os.lseek(file, 0, os.SEEK_CUR))
+            lockf(file, mode, length, place[1])
         except BlockingIOError:
             raise PermissionError(13, "Permission denied") from None
+        held.symmetric_difference_update({place})
 
     module: Any = ModuleType("msvcrt")
     module.LK_NBLCK, module.LK_UNLCK, module.locking = LOCK_EX | LOCK_NB, LOCK_UN, locking

@@ -1,0 +1,51 @@
+"""The action of a pull request: the shell lines of ``.github/actions/gate``, as a runner executes them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from command import Bakeoff
+from page_commands import ROOT
+
+ACTION = yaml.safe_load((ROOT / ".github/actions/gate/action.yml").read_text(encoding="utf-8"))
+STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
+DEFAULTS = {name: given.get("default", "") for name, given in ACTION["inputs"].items()}
+SHELL = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
+
+
+def run_gate(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Run the step that compares, in a folder with runs; its page is ``page.html``."""
+    given = {**DEFAULTS, **inputs}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "BASE": given["base"],
+        "ARGUMENTS": given["arguments"],
+        "FAIL_IF": given["fail-if"],
+        "PAGE": str(folder / "page.html"),
+    }
+    command = [*SHELL, STEPS["Compare"]["run"]]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_no_input_is_a_part_of_a_script() -> None:
+    assert [name for name, step in STEPS.items() if "${{" in step.get("run", "")] == []
+
+
+@pytest.mark.slow
+def test_the_gate_ends_with_the_verdict_and_leaves_the_page_of_this_comparison(bakeoff: Bakeoff) -> None:
+    words = ("dataset=wine", "evaluation=repeated_kfold", "evaluation.repeats=2", "tracking.models=false")
+    assert bakeoff("-m", "learner=knn,majority", *words).status == 0
+    page = bakeoff.folder / "page.html"
+    worse = run_gate(bakeoff.folder, base="knn", arguments="sweep=latest\nmetrics=accuracy\n")
+    assert (worse.returncode, page.is_file()) == (1, True)
+    assert "majority is worse than the base knn" in worse.stderr
+    refused = run_gate(bakeoff.folder, base="knn", arguments="sweep=latest $(touch made) `touch made`")
+    assert (refused.returncode, page.exists(), (bakeoff.folder / "made").exists()) == (2, False, False)
+    passed = run_gate(bakeoff.folder, base="majority")
+    assert (passed.returncode, page.is_file()) == (0, True), passed.stderr
