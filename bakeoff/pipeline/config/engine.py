@@ -74,8 +74,6 @@ FILE_SCHEME = "file://"
 STRUCTURED_SCHEME = "structured://"
 make_flag_parser = get_args_parser
 """Returns Hydra's parser of the flags of a command line."""
-Files = list[tuple[str, Mapping[Any, Any]]]
-"""Names of files, and their content from the root of the configuration."""
 
 
 @dataclass
@@ -116,6 +114,7 @@ class Schema:
 
 KEYS = tuple(field.name for field in fields(Schema))
 KEYS_OF_FILES = (*KEYS, "defaults", "hydra")
+HYDRA_GROUPS = "hydra/"
 
 
 @dataclass
@@ -319,15 +318,13 @@ class GuardedLoader(ConfigLoaderImpl):
                 raise UserError(f"{word}: {SEARCH_PATH_KEY} is not supported; set the folder with --config-dir=FOLDER.")
         if config_name is None:  # as for --hydra-help: Hydra runs nothing
             return super().load_configuration(None, overrides, run_mode, from_shell, validate_sweep_overrides)
-        files: Files = []
         try:
-            files = self.read_files(config_name, overrides, run_mode)
-            require_allowed_files(files, overrides)
+            require_allowed_files(self.read_files(config_name, overrides, run_mode), overrides)
             composed = super().load_configuration(
                 config_name, overrides, run_mode, from_shell, validate_sweep_overrides
             )
         except ConfigCompositionException:
-            self._require_possible(config_name, files, overrides, run_mode)
+            self._require_possible(config_name, overrides, run_mode)
             raise
         except RecursionError:
             file = f"{self.repository.newest}{SUFFIX}"
@@ -338,12 +335,11 @@ class GuardedLoader(ConfigLoaderImpl):
         require_own_classes(hydra)
         return composed
 
-    def _require_possible(self, root: str, files: Files, words: list[str], run_mode: RunMode) -> None:
+    def _require_possible(self, root: str, words: list[str], run_mode: RunMode) -> None:
         """Reject words that Hydra rejects, and unknown keys of a file or of the words, all at once."""
         parsed = OverridesParser.create(config_loader=self).parse_overrides(words)
         for word in parsed:
             given, key = word.input_line, word.key_or_group
-            is_group = self.repository.group_exists(key)
             if word.is_sweep_override() and run_mode == RunMode.RUN:
                 raise UserError(f"{given} gives one key several values; add -m to sweep over them.")
             if key == EXPERIMENT:
@@ -351,10 +347,17 @@ class GuardedLoader(ConfigLoaderImpl):
             if key in GROUPS:
                 if word.is_add() or word.is_force_add():
                     raise UserError(f"{key} has an option already; replace it with {key}=NAME, without a plus sign.")
-            elif (word.package is not None or "/" in key or is_group) and not (is_group and key.startswith("hydra/")):
+            elif not key.startswith(HYDRA_GROUPS) and (
+                word.package is not None or "/" in key or self.repository.group_exists(key)
+            ):
                 raise UserError(f"{given}: {key} is not a group of options; `bakeoff list` shows them.")
-        for name, content in files:
-            _require_keys_of_schema(name, content)
+        for file, content in self.read_files(root, words, run_mode):
+            unknown = [str(key) for key in content if key not in KEYS_OF_FILES]
+            if unknown:
+                raise UserError(
+                    f"{file}: {name_first(unknown)} {'is not a key' if len(unknown) == 1 else 'are not keys'}; "
+                    "`bakeoff --cfg job` shows them, nested as in `learner: {n_neighbors: 3}`."
+                )
         values = [word for word in parsed if not self.repository.group_exists(word.key_or_group)]
         choices = [str(word.input_line) for word in parsed if word not in values]
         set_values(super().load_configuration(root, choices, run_mode), values)
@@ -370,7 +373,7 @@ class GuardedLoader(ConfigLoaderImpl):
                     "comment, because it sets keys of the whole configuration."
                 )
 
-    def read_files(self, root: str, words: list[str], run_mode: RunMode) -> Files:
+    def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[tuple[str, Mapping[Any, Any]]]:
         """Return the names and contents of the user's files in the composition, each placed at its keys."""
         path = self.get_search_path().get_path()
         if all(_is_shipped(str(each.provider), str(each.path)) for each in path):
@@ -392,15 +395,6 @@ def _is_shipped(provider: str, folder: str) -> bool:
     folder = folder.removeprefix(FILE_SCHEME)
     is_of_hydra = provider == "hydra" or folder.startswith(STRUCTURED_SCHEME)
     return is_of_hydra or os.path.realpath(folder) == os.path.realpath(CONF)
-
-
-def _require_keys_of_schema(name: str, content: Mapping[Any, Any]) -> None:
-    """Reject the keys of a file that no configuration has, all at once."""
-    if unknown := [str(key) for key in content if key not in KEYS_OF_FILES]:
-        raise UserError(
-            f"{name}: {name_first(unknown)} {'is not a key' if len(unknown) == 1 else 'are not keys'}; `bakeoff --cfg "
-            "job` shows them, nested as in `learner: {n_neighbors: 3}`."
-        )
 
 
 def _place_file(default: ResultDefault, file: Any) -> tuple[str, Mapping[Any, Any]]:
