@@ -66,7 +66,9 @@ NUMBERS = [str(row * 7 % 83 / 2) for row in range(100)]
         (text([f"the answer of row {row // 2}" for row in range(80)]), "text", "left out"),
         (text(["never or not often", "every day or so"] * 20), "nominal", "feature"),
         (list(range(40)), "identifier", "left out"),
-        (list(range(400, 0, -10)), "identifier", "left out"),
+        (list(range(400, 360, -1)), "identifier", "left out"),
+        (list(range(400, 0, -10)), "numeric", "feature"),
+        ([row**5 for row in range(40)], "numeric", "feature"),
         ([2**60 + row for row in range(40)], "numeric", "feature"),
         ([row + 0.5 for row in range(40)], "numeric", "feature"),
         ([float(row) for row in range(40)], "identifier", "left out"),
@@ -102,7 +104,7 @@ def test_what_is_left_out_is_said_with_the_key_that_takes_it_in() -> None:
     assert len(dataset.notes) == 4
     assert dataset.notes[0] == (
         "Left out as identifiers: no (whole numbers in the order of the rows: 0, 1, …), code, old (40 different in 40 "
-        "cells). dataset.keep=[no,'code, old'] includes them."
+        "cells). 'dataset.keep=[no,\"code, old\"]' includes them."
     )
     kept = dataset_of(**columns, _keep=["no", "code, old", "same"], _dates=["day"], _text=["note"])
     assert list(kept.X) == ["no", "code, old", "day", "note", "same", "other"]
@@ -123,7 +125,8 @@ def test_spellings_are_missing_only_among_numbers(spelling: str) -> None:
     )
     words = column_of(dataset_of(x=text(["a", "b", spelling, "b"] * 10)))
     assert (words.kind, words.n_missing, words.n_distinct) == ("nominal", 0, 3)
-    assert words.suspicions[0].startswith(f"Read as values: {spelling!r} in x. dataset.na_values=[")
+    assert words.suspicions[0].startswith(f"Read as values: {spelling!r} in x. ")
+    assert "dataset.na_values=[" in words.suspicions[0]
     named = column_of(dataset_of(x=text(["a", "b", spelling, "b"] * 10), _na_values=[spelling]))
     assert (named.n_missing, named.n_distinct, named.suspicions) == (10, 2, ())
 
@@ -133,7 +136,7 @@ def test_words_among_nominal_cells_are_one_line_for_all_columns() -> None:
     dataset = dataset_of(**columns, v=text(["a", "NA", "-", "b"] * 10), _na_values=None)
     lines = [line for line in dataset.remarks if "Read as values" in line]
     assert lines == [
-        "Read as values: 'k.A.', '-', 'n/d' in x, z, w, v. dataset.na_values=[k.A.,'-',n/d] treats such cells as "
+        "Read as values: 'k.A.', '-', 'n/d' in x, z, w, v. 'dataset.na_values=[k.A.,\"-\",n/d]' treats such cells as "
         "missing."
     ]
     named = dataset_of(**columns, _na_values={"x": [], "z": ["-"], "w": ["n/d"]})
@@ -221,6 +224,11 @@ def test_32_bit_numbers_are_what_their_spelling_says() -> None:
     ("cells", "sentence"),
     [
         (text(["a ", "a", "b", "b"] * 10), "'a' and 'a ' are two values"),
+        (text(["café", "cafe\u0301", "b", "b"] * 10), r"'cafe\u0301' and 'caf\xe9' are two values"),
+        (text(["m²", "m2", "b", "b"] * 10), "'m2' and 'm²' are two values"),
+        (text(["Ａ", "A", "b", "b"] * 10), "'A' and 'Ａ' are two values"),
+        (text(["1\u00a0x", "1 x", "b", "b"] * 10), r"'1 x' and '1\xa0x' are two values"),
+        (text(["0", "1", "32", "243", *map(str, range(1024, 1060))]), "ascend from row to row"),
         ([2**60 + row * 7 % 40 for row in range(40)], "numbers beyond 2**53 lose their last digits"),
     ],
 )
@@ -228,6 +236,22 @@ def test_what_may_be_wrong_with_a_column_is_said(cells: Any, sentence: str) -> N
     dataset = dataset_of(x=cells)
     (found,) = (each for each in dataset.remarks if sentence in each)
     assert found.startswith("x: ")
+
+
+def test_whole_numbers_that_ascend_are_no_identifiers_and_their_line_ends_with_a_choice() -> None:
+    cells = [row**5 for row in range(40)]
+    assert "dataset.drop=[x] leaves the column out" in dataset_of(x=cells).remarks[-1]
+    assert not dataset_of(x=cells, _numeric=["x"]).remarks
+
+
+@pytest.mark.parametrize("roles", [{}, {"time": "x"}])
+def test_years_of_two_digits_have_a_line_about_their_century(roles: dict[str, Any]) -> None:
+    days = text([f"{1 + row % 28:02}/03/{row + 50:02}" for row in range(40)])
+    dataset = dataset_of("y", roles, x=days, _dates={"x": "%d/%m/%y"})
+    (line,) = (each for each in dataset.remarks if "two digits" in each)
+    assert line.startswith("x: years of two digits are read as 1969 to 2068, '01/03/50' as 2050")
+    years = text([f"{1 + row % 28:02}/03/{row + 1950}" for row in range(40)])
+    assert not [each for each in dataset_of(x=years, _dates={"x": "%d/%m/%Y"}).remarks if "two digits" in each]
 
 
 # Declared kinds

@@ -118,6 +118,11 @@ def test_columns_with_different_signs_between_groups_are_refused() -> None:
         settle_numerals(table, ColumnRules(), "table.csv")
 
 
+def test_a_cell_that_no_sign_makes_a_number_is_no_example() -> None:
+    table = make_frame(x=["0 1", *map(str, range(40))])
+    assert settle_numerals(table, ColumnRules(), "table.csv").notes == []
+
+
 def test_the_sentence_names_each_sign_and_its_columns() -> None:
     table = make_frame(x=["1\u202f234", "5"], z=["1,5", "2,5"], w=["a", "b"])
     _, keys, notes = settle_numerals(table, ColumnRules(), "table.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
+from bakeoff.pipeline.config.engine import accept_all_letters
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_query, read_table
@@ -19,11 +22,24 @@ from bakeoff.pipeline.stages.dataset.table import make_column
 PRICES = [f"{number}.900,5{number % 10} €" for number in range(1, 41)]
 NUMBERS = [1000.0 * number + 900.5 + number % 10 / 100 for number in range(1, 41)]
 
+ANY_TEXTS = [
+    *("kWh/(m²·a)", "l/100km", "W/(m·K)", "1/min", "g/100 ml", "kg CO2/MWh", "kg·m⁻²", "kJ/100g", "€*", "kWh/(m²a)"),
+    *("/10", "of 10", "-year", "[2]", "± 0.1", "1/(min·m²)"),
+]
+"""Units with brackets, signs or digits, and other texts that may stand behind every number."""
+
 
 def load(cells: list[Any], **keys: Any) -> Dataset:
-    """Return a dataset with cells as its only feature, repeated to 40 rows."""
+    """Return a dataset with cells as its first column, repeated to 40 rows."""
     repeated = (cells * 40)[:40]
-    return load_frame(pd.DataFrame({"x": repeated, "y": ["a", "b"] * 20}), "y", **keys)
+    return load_frame(pd.DataFrame({"x": repeated, "z": [0.5, 1.5] * 20, "y": ["a", "b"] * 20}), "y", **keys)
+
+
+def paste(key: str) -> dict[str, Any]:
+    """Return the keys of a dataset in a word of the command line."""
+    name, _, value = key.removeprefix("dataset.").partition("=")
+    with accept_all_letters():
+        return {name: OverridesParser.create().parse_override(f"{name}={value}").value()}
 
 
 def numbers(cells: list[Any], **keys: Any) -> list[float]:
@@ -45,6 +61,11 @@ def numbers(cells: list[Any], **keys: Any) -> list[float]:
         (["(12.5)", "3"], [-12.5, 3], "()"),
         (["3 rooms", "12 rooms"], [3, 12], "rooms"),
         (["1e3 kg", "2.5 kg"], [1000, 2.5], "kg"),
+        *(([f"12.5 {unit}", f"7{' ' * unit[0].isdigit()}{unit}"], [12.5, 7], unit) for unit in ANY_TEXTS),
+        (["CHF 12.50", "CHF -3"], [12.5, -3], "CHF"),
+        (["US$ 12.50", "US$3"], [12.5, 3], "US$"),
+        (["−12,5 °C", "3,5 °C"], [-12.5, 3.5], "°C"),
+        (["–€12.50", "€3"], [-12.5, 3], "€"),
     ],
 )
 def test_a_unit_of_all_cells_is_left_out_of_their_numbers(cells: list[str], expected: list[float], unit: str) -> None:
@@ -53,7 +74,10 @@ def test_a_unit_of_all_cells_is_left_out_of_their_numbers(cells: list[str], expe
     assert dataset.columns[0].unit == unit
     (note,) = [note for note in dataset.notes if "unit" in note]
     assert "column 'x'" in note
-    assert f"dataset.units={{x: {unit!r}}}" in note or f"dataset.units={{x: {unit}}}" in note
+    (key,) = shlex.split(note[note.rindex("('dataset.units=") + 1 : note.rindex(" confirms it")])
+    confirmed = load(cells, **paste(key))
+    np.testing.assert_array_equal(confirmed.X["x"].tolist()[: len(cells)], expected)
+    assert not [note for note in confirmed.notes if "unit" in note]
 
 
 @pytest.mark.parametrize("cells", [["Q1", "Q2"], ["E11", "E12"], ["D-80331", "D-80332"], ["007A", "008A"]])
@@ -70,14 +94,62 @@ def test_letters_in_front_of_numbers_and_codes_are_names(cells: list[str]) -> No
         [f"{number} kg" if number % 2 else str(number) for number in range(40)],
         [f"{number} Main Street" if number % 2 else f"{number} Park Lane" for number in range(40)],
         [f"({number})" for number in range(40)],
+        [f"{number / 10} kg" if number % 20 else f"{number}00 g" for number in range(40)],
     ],
 )
 def test_numbers_without_a_common_unit_are_nominal_with_a_line_and_never_identifiers(cells: list[str]) -> None:
     column = load(cells).columns[0]
     assert (column.kind, column.role, column.n_distinct) == ("nominal", "feature", 40)
-    assert "do not have the same unit" in column.suspicions[0]
+    assert "are numbers that end differently" in column.suspicions[0]
+    assert not [note for note in load(cells).notes if "unit" in note]
     target = load_frame(pd.DataFrame({"x": range(40), "z": [0.5, 1.5] * 20, "y": cells}), "y").columns[-1]
-    assert "do not have the same unit" in target.suspicions[0]
+    assert "are numbers that end differently" in target.suspicions[0]
+
+
+@pytest.mark.parametrize("word", ["Rs.", "Room", "ca."])
+def test_a_word_in_front_of_all_numbers_is_a_unit_on_request(word: str) -> None:
+    cells = [f"{word} {number * 7 % 43}" for number in range(40)]
+    column = load(cells).columns[0]
+    (sentence,) = column.suspicions
+    assert (column.kind, f"behind the word {word!r}; " in sentence) == ("identifier", True)
+    (key,) = [part for part in shlex.split(sentence) if part.startswith("dataset.units=")]
+    assert numbers(cells, **paste(key)) == [number * 7 % 43 for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [f"{hour}:00" for hour in range(7, 24)],
+        [f"{day}.5.2012" for day in range(1, 29)],
+        [f"{day} Jan 2012" for day in range(1, 29)],
+        [f"{month}/5/2012" for month in range(1, 13)],
+        [f"192.168.0.{host}" for host in range(40)],
+        [f"{area}-555-1234" for area in range(201, 240)],
+        [f"{version}.1.0" for version in range(1, 20)],
+    ],
+)
+def test_times_dates_and_codes_are_no_numbers_with_a_unit(cells: list[str]) -> None:
+    column = load(cells).columns[0]
+    assert (column.unit, column.kind == "numeric") == ("", False)
+
+
+@pytest.mark.parametrize("dash", ["−", "–"])
+@pytest.mark.parametrize(("point", "unit"), [(".", ""), (",", ""), (".", " °C"), (",", " kr")])
+def test_a_dash_in_front_of_numbers_is_a_minus_sign_with_a_line(dash: str, point: str, unit: str) -> None:
+    cells = [f"{dash * (number % 3)}"[:1] + f"{number}{point}5{unit}" for number in range(40)]
+    expected = [(-1 if number % 3 else 1) * (number + 0.5) for number in range(40)]
+    dataset = load(cells)
+    assert dataset.X["x"].tolist() == expected
+    assert "dash in front of numbers in column 'x' is read as a minus sign" in " ".join(dataset.notes)
+    assert not [note for note in load(cells, numeric=["x"]).notes if "dash" in note]
+    kept = load(cells, nominal=["x"])
+    assert kept.columns[0].kind == "nominal"
+    assert not [note for note in kept.notes if "dash" in note]
+
+
+def test_a_dash_in_text_stays() -> None:
+    cells = ["–5 apples", "−x", "a–5", "3–5"]
+    assert load(cells).columns[0].values == tuple(sorted(cells))
 
 
 def test_a_unit_in_one_cell_alone_is_reported() -> None:

@@ -16,11 +16,18 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.guesses import NumberSigns, read_signs
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER, unify_column
-from bakeoff.pipeline.stages.dataset.spelling import MissingRule, choose_spelling, make_missing_rule, spell_cell
+from bakeoff.pipeline.stages.dataset.spelling import (
+    DASHES,
+    MissingRule,
+    choose_spelling,
+    make_missing_rule,
+    spell_cell,
+)
 
 LEADING_ZERO = r"^\s*[+-]?0[0-9]"
 NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE)
 """The spelling of a number in text, with a decimal point; other signs are replaced when a file is read."""
+DASH = re.compile(rf"^[{DASHES}](?=[\d.])")
 SHORT_FLOATS = ("float32", "float16")
 TEXT_TYPE = pa.large_string()
 
@@ -300,8 +307,9 @@ def _read_distinct(text: pa.Array, rule: MissingRule) -> NumberReading:
     for position, cell in enumerate(cells):
         if rule.covers(cell):
             continue
-        if NUMBER.fullmatch(cell.strip()):
-            numbers[position] = float(cell.strip())
+        signed = DASH.sub("-", cell.strip())
+        if NUMBER.fullmatch(signed):
+            numbers[position] = float(signed)
         elif rule.covers_among_numbers(cell):
             missing_spellings[cell.strip()] = int(counts[position])
         else:

@@ -32,7 +32,7 @@ from bakeoff.pipeline.stages.dataset.keys import (
     name_sign,
     read_sign,
 )
-from bakeoff.pipeline.stages.dataset.spelling import AMONG_NUMBERS, EVERYWHERE, PARENTHESES, SPACE
+from bakeoff.pipeline.stages.dataset.spelling import AMONG_NUMBERS, DASHES, EVERYWHERE, PARENTHESES, SPACE
 
 SENTINEL = "\x1f"
 """A letter appended below the last row; if it is read as part of a cell, a quotation is open."""
@@ -219,18 +219,26 @@ class NumberSigns(NamedTuple):
 
     def spell(self, cells: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return text in which numbers have a decimal point and no other sign; other cells are unchanged."""
-        plain = cells
+        signed = plain = read_minus(cells)
         for character in LOOKALIKES.get(self.thousands or "", self.thousands or ""):
             plain = pc.replace_substring(plain, character, "")
         plain = plain if self.decimal == POINT else pc.replace_substring(plain, self.decimal, POINT)
-        is_number = pc.match_substring_regex(cells, self.pattern)
-        if self.decimal == COMMA and len(find_points(cells, self)) > 0:
+        is_number = pc.match_substring_regex(signed, self.pattern)
+        if self.decimal == COMMA and len(find_points(signed, self)) > 0:
             # If some points are decimal points, so is the point of 1.500.
             is_number = pc.and_(is_number, pc.match_substring(cells, COMMA))
         if self.unit:
             is_number = pc.and_(is_number, pc.match_substring_regex(cells, r"\d"))
             plain = pc.replace_substring_regex(strip_unit(plain, self.unit), r"[\s\p{Zs}]+", "")
         return pc.if_else(is_number, plain, cells)
+
+
+def read_minus(cells: pa.Array) -> pa.Array:
+    """Return text with a hyphen in place of a minus sign or dash in front of a number."""
+    if not any(pc.any(pc.match_substring(cells, dash)).as_py() for dash in DASHES):
+        return cells
+    # A currency may stand before or behind the sign.
+    return pc.replace_substring_regex(cells, rf"^([^\d{DASHES}]{{0,8}})[{DASHES}]([^\d{DASHES}]{{0,8}}\d)", r"\1-\2")
 
 
 def strip_unit(cells: pa.Array, unit: str) -> pa.Array:
@@ -391,7 +399,9 @@ def _fits_column(cell: str, column: pa.ChunkedArray) -> bool:
 
 
 CHARACTERS = "".join((*LOOKALIKES.values(), COMMA))
-"""The signs in numbers, besides points, that are searched for."""
+"""The signs in numbers, besides points, whose meaning is guessed."""
+SEARCHED = CHARACTERS + DASHES
+"""The signs that are searched for in a source."""
 SIGNED_NUMBER = rf"^\s*[+-]?[.,]?\d[\d.{CHARACTERS}]*{EXPONENT}\s*$"
 MARKED = f"[{CHARACTERS}]"
 
@@ -437,7 +447,8 @@ def guess_signs(table: pa.Table, source: str, characters: Collection[str] = CHAR
     thousands = {column.thousands: column.example for column in columns if column.thousands}
     _require_one_sign(thousands, source)
     if not decimals and not thousands:
-        return _doubt_points(columns) if columns else None
+        pointed = [column for column in columns if POINT in column.example]
+        return _doubt_points(pointed) if pointed else None
     signs = read_signs(next(iter(decimals), None), next(iter(thousands), None))
     keys = " ".join(f"dataset.{key}={value}" for key, value in signs.keys.items())
     return Guess(signs.keys, f"{_describe_signs(signs, columns)} ({keys} {CONFIRMATION}")
@@ -489,7 +500,10 @@ def _examine_signs(name: str, cells: pa.ChunkedArray, characters: Collection[str
     may_be_codes = " " in groups.get(" ", "") and pc.count_distinct(pc.utf8_length(numbers)).as_py() == 1
     if best < MIN_FRACTION or may_be_codes:
         return None
-    example = next(iter(groups.values()), str(marked[0]))
+    readable = _select(marked, found[0].pattern)
+    if len(readable) == 0:
+        return None
+    example = next(iter(groups.values()), str(readable[0]))
     return SignedColumn(name, example, _get_only(signs[0] for signs in found), _get_only(signs[1] for signs in found))
 
 

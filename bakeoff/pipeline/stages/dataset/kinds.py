@@ -7,6 +7,7 @@ suspicion is a sentence about a column that names the key to fix it.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
@@ -15,17 +16,21 @@ import pyarrow as pa
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
 from bakeoff.pipeline.stages.dataset.guesses import (
-    CHARACTERS,
+    CONFIRMATION,
+    SEARCHED,
     answer_points,
     guess_signs,
     list_columns,
+    read_minus,
     read_signs,
     strip_unit,
 )
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER, Source
 from bakeoff.pipeline.stages.dataset.spelling import (
+    DASHES,
     PARENTHESES,
+    UnitCounts,
     count_units,
     find_date_formats,
     format_list_key,
@@ -83,7 +88,7 @@ def settle_source(source: Source, rules: ColumnRules) -> tuple[Source, ColumnRul
         return source, rules
     others = [name for name, kind in rules.declared_kinds.items() if kind != NUMERIC]
     frame = source.frame.drop(columns=[*source.declared])
-    characters = CHARACTERS if source.characters is None else source.characters
+    characters = SEARCHED if source.characters is None else source.characters
     settled = settle_numerals(frame, rules, source.name, characters, {*rules.lists["drop"], *others})
     for name in rules.units or ():
         if name in source.frame:
@@ -97,7 +102,7 @@ def settle_numerals(
     frame: pd.DataFrame,
     rules: ColumnRules,
     name: str,
-    characters: str = CHARACTERS,
+    characters: str = SEARCHED,
     without_unit: Collection[str] = (),
 ) -> Numerals:
     """Recognise the units and signs of numbers in text columns, where the rules do not give them.
@@ -122,35 +127,58 @@ def settle_numerals(
     texts = {cells.name: cells.text for cells in read if cells.text is not None}
     given = rules.units or {}
     found = _recognise_units(texts, rules, {*without_unit, *rules.lists["units"]})
-    units = {**given, **found}
+    units = {**given, **{column: counts.common for column, counts in found.items()}}
+    dashed = []
+    if not {*DASHES}.isdisjoint(characters):
+        signed = {column: read_minus(text) for column, text in texts.items()}
+        dashed = [column for column in texts if signed[column] is not texts[column]]
+        texts = signed
     stripped = {column: strip_unit(texts[column], unit) for column, unit in units.items() if column in texts}
     table = pa.table({**texts, **stripped})
-    notes = [_describe_units(found)] if found else []
+    notes = _describe_units({column: units[column] for column, counts in found.items() if counts.is_complete})
     guessed: dict[str, str] = {}
     if rules.decimal is None and rules.thousands is None:
-        guess = guess_signs(table, name, characters)
+        guess = guess_signs(table, name, characters.translate(dict.fromkeys(map(ord, DASHES))))
         guessed = guess.keys if guess else {}
         notes += [guess.sentence] if guess else []
     signs = read_signs(guessed.get("decimal", rules.decimal), guessed.get("thousands", rules.thousands))
     notes += answer_points(table, signs, name)
-    return Numerals(replace(rules, units=units, decimal=signs.decimal, thousands=signs.thousands), guessed, notes)
+    settled = replace(rules, units=units, decimal=signs.decimal, thousands=signs.thousands)
+    notes += _describe_dashes(frame[[column for column in dashed if column not in rules.declared_kinds]], settled)
+    return Numerals(settled, guessed, notes)
 
 
-def _recognise_units(texts: Mapping[str, pa.Array], rules: ColumnRules, besides: Collection[str]) -> dict[str, str]:
-    """Return the unit of each column of text whose numbers have one."""
+def _recognise_units(
+    texts: Mapping[str, pa.Array], rules: ColumnRules, besides: Collection[str]
+) -> dict[str, UnitCounts]:
+    """Return the units of each column of text whose numbers have one in common."""
     counts = {
         name: count_units(text, make_missing_rule(rules.na_values, name))
         for name, text in texts.items()
         if name not in besides
     }
-    return {name: found.common for name, found in counts.items() if found.common}
+    return {name: found for name, found in counts.items() if found.common}
 
 
-def _describe_units(units: Mapping[str, str]) -> str:
-    """Return a sentence about recognised units."""
+def _describe_units(units: Mapping[str, str]) -> list[str]:
+    """Return a sentence about recognised units, if there are any."""
+    if not units:
+        return []
     negative = ", and numbers in parentheses are negative" if PARENTHESES in units.values() else ""
     key = format_mapping_key("units", units)
-    return f"The units in {list_columns([*units])} are left out of the numbers{negative} ({key} confirms it)."
+    return [f"The units in {list_columns([*units])} are left out of the numbers{negative} ({key} {CONFIRMATION}"]
+
+
+def _describe_dashes(frame: pd.DataFrame, rules: ColumnRules) -> list[str]:
+    """Return a sentence about columns with dashes in front of numbers, if all of their cells are numbers."""
+    names = [str(name) for name, column in frame.items() if read_cells(column, rules).reading.is_complete]
+    if not names:
+        return []
+    nominal, numeric = format_list_key("nominal", names), format_list_key("numeric", names)
+    return [
+        f"The dash in front of numbers in {list_columns(names)} is read as a minus sign, unless {nominal} makes "
+        f"the cells values ({numeric} {CONFIRMATION}"
+    ]
 
 
 MIN_JUDGED_CELLS = 20
@@ -163,7 +191,7 @@ MIN_CELLS_PER_TEXT = 5.0
 MIN_WORDS = 2.5
 """The minimum average number of words in the distinct cells of free text."""
 MIN_TEXTS = 20
-"""With fewer distinct cells, sentences are values of a nominal column, such as answers in a form."""
+"""With fewer distinct cells, sentences and numbers behind a word are values, such as answers in a form."""
 MIN_NUMBERS_SHARE = 0.9
 """A column of text with at least this share of numbers was probably intended to contain numbers."""
 MAX_STRAY_CELLS = 3
@@ -206,7 +234,7 @@ def find_kind(cells: Cells) -> Kind:
 def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
     """Return constant, identifier or text if a column is uninformative about new rows; otherwise None.
 
-    Real numbers are never identifiers, and whole numbers are only if they are distinct and sorted.
+    Real numbers are never identifiers, and whole numbers are only if they are consecutive.
 
     Parameters
     ----------
@@ -225,7 +253,7 @@ def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
         return Kind(CONSTANT, f"every cell is {shorten(distinct.values[0])!r}")
     # Numbers with different units, or mixed with a few other cells, are distinct as well, but more informative than the
     # name of a row.
-    if kind != NOMINAL or is_mostly_numbers(cells) or _find_quantities(cells):
+    if kind != NOMINAL or is_mostly_numbers(cells) or _has_quantities(cells):
         return None
     cells_per_value = distinct.n_present / len(distinct.values)
     counts = f"{len(distinct.values)} different in {distinct.n_present} cells"
@@ -264,16 +292,24 @@ def is_mostly_numbers(cells: Cells) -> bool:
     return is_majority or n_numbers >= MIN_NUMBERS_SHARE * (n_numbers + n_others)
 
 
-def _find_quantities(cells: Cells) -> dict[str, str]:
-    """Return an example of each unit, if the text consists of numbers, some of which have a unit; otherwise nothing."""
-    if cells.text is None or cells.declared is not None:
-        return {}
-    found = count_units(cells.text, cells.rule)
-    return found.examples if found.has_quantities else {}
+def _has_quantities(cells: Cells) -> bool:
+    found = _count_quantities(cells)
+    return found is not None and found.has_quantities
+
+
+def _count_quantities(cells: Cells) -> UnitCounts | None:
+    """Return the units of the numbers in text; None for typed cells, and for values that the source declares."""
+    return None if cells.text is None or cells.declared is not None else count_units(cells.text, cells.rule)
 
 
 def is_row_number(values: np.ndarray) -> bool:
-    """Return whether numbers (n,) are integers, distinct, sorted and sufficiently many."""
+    """Return whether numbers (n,) are consecutive integers, ascending or descending."""
+    steps = np.diff(values)
+    return is_ascending(values) and bool((np.abs(steps) == 1).all())
+
+
+def is_ascending(values: np.ndarray) -> bool:
+    """Return whether numbers (n,) are distinct integers, ascending or descending, and sufficiently many."""
     steps = np.diff(values)
     is_sorted = bool((steps > 0).all() or (steps < 0).all())
     return values.size >= MIN_JUDGED_CELLS and is_sorted and bool((values // 1 == values).all())
@@ -348,10 +384,11 @@ def find_date_format(cells: Cells, given: str = "", claim: str = "") -> str:
         sample = spellings[0] if spellings else ""
         raise UserError(
             f"{claim}, but no format fits all its cells, such as {_locate(cells, sample)}. Give the "
-            f'format, as in dataset.dates={{{cells.name}: "%d.%m.%Y"}}, or list missing cells in dataset.na_values.'
+            f"format, as in {format_mapping_key('dates', {cells.name: '%d.%m.%Y'})}, or list missing cells in "
+            "dataset.na_values."
         )
     if len(formats) > 1:
-        choices = " or ".join(f'dataset.dates={{{cells.name}: "{each}"}}' for each in formats)
+        choices = " or ".join(format_mapping_key("dates", {cells.name: each}) for each in formats)
         raise UserError(
             f"the dates of {cells.name!r}, such as {spellings[0]!r}, may have the day or the month first; give their "
             f"format: {choices}."
@@ -396,11 +433,13 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool) -> tuple[str, ...]
     """
     found: list[str] = []
     if kind == NUMERIC:
-        found = [*_suspect_numbers(cells)]
+        found = [*_suspect_numbers(cells, is_chosen)]
     elif kind == NOMINAL and cells.text is not None:
         # A numeric column that is declared nominal needs no note that it looks numeric.
         strays = [] if is_chosen else [*_suspect_stray_cells(cells), *_suspect_quantities(cells)]
         found = [*strays, *_suspect_similar_values(cells)]
+    elif kind in (IDENTIFIER, TEXT) and cells.text is not None and not is_chosen:
+        found = [*_suspect_quantities(cells)]
     return tuple(f"{cells.name}: {sentence}" for sentence in found)
 
 
@@ -425,7 +464,7 @@ def list_cells(counts: Mapping[str, int]) -> str:
     return join_words(shown)
 
 
-def _suspect_numbers(cells: Cells) -> Iterator[str]:
+def _suspect_numbers(cells: Cells, is_chosen: bool) -> Iterator[str]:
     reading = cells.reading
     nominal = format_list_key("nominal", [cells.name])
     if reading.missing_spellings:
@@ -435,6 +474,9 @@ def _suspect_numbers(cells: Cells) -> Iterator[str]:
             f"are treated as missing. {nominal} keeps all cells as values."
         )
     present = reading.values[np.isfinite(reading.values)]
+    if not is_chosen and is_ascending(reading.values):
+        drop = format_list_key("drop", [cells.name])
+        yield f"whole numbers that ascend from row to row, as identifiers may; {drop} leaves the column out."
     # Leading zeros are only searched for in whole numbers, because the search takes longer than reading the numbers.
     if present.size == 0 or not (present == np.round(present)).all():
         return
@@ -458,22 +500,30 @@ def _suspect_stray_cells(cells: Cells) -> Iterator[str]:
 
 
 def _suspect_quantities(cells: Cells) -> Iterator[str]:
-    """Yield a sentence about numbers with different units, or with and without one."""
-    examples = {} if is_mostly_numbers(cells) else _find_quantities(cells)
-    if examples:
-        shown = join_words([repr(example) for example in [*examples.values()][:MAX_SHOWN_CELLS]])
-        cure = "write all of them in one unit"
-        units = {*examples} - {"", PARENTHESES}
-        if len(units) == 1:
-            cure = f"{format_mapping_key('units', {cells.name: units.pop()})} reads all cells as numbers"
-        yield f"cells such as {shown} do not have the same unit, so that the column is treated as nominal; {cure}."
+    """Yield a sentence about numbers with different units, with and without one, or behind a word."""
+    found = None if is_mostly_numbers(cells) else _count_quantities(cells)
+    if found is None:
+        return
+    units = {*found.counts} - {"", PARENTHESES}
+    is_quantity = found.has_quantities
+    word = "".join(units) if found.is_complete and len(units) == 1 else "" if is_quantity else found.word
+    cure = "write all cells in one unit if these are units"
+    if word:
+        cure = f"{format_mapping_key('units', {cells.name: word})} reads all cells as numbers"
+    if is_quantity:
+        examples = [found.examples[unit] for unit in found.counts][:MAX_SHOWN_CELLS]
+        shown = join_words([*map(repr, examples)])
+        yield f"cells such as {shown} are numbers that end differently, so that the column is treated as nominal; {cure}."
+    elif word and len(cells.distinct.values) > MIN_TEXTS:
+        yield f"cells such as {found.examples[word]!r} are numbers behind the word {word!r}; {cure}."
 
 
 def _suspect_similar_values(cells: Cells) -> Iterator[str]:
-    """Yield a sentence about two values that differ only in capitals or spaces."""
+    """Yield a sentence about two values that differ only in capitals, spaces or the form of their Unicode letters."""
     first: dict[str, str] = {}
     for value in cells.distinct.values:
-        found = first.setdefault(" ".join(value.casefold().split()), value)
+        found = first.setdefault(" ".join(normalize("NFKC", value).casefold().split()), value)
         if found != value:
-            yield f"{found!r} and {value!r} are two values; correct the cells if they are meant to be one."
+            show = ascii if normalize("NFC", found) == normalize("NFC", value) else repr
+            yield f"{show(found)} and {show(value)} are two values; correct the cells if they are meant to be one."
             return

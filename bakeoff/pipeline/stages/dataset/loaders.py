@@ -27,7 +27,12 @@ from bakeoff.pipeline.stages.dataset.files import read_files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles, build_from_keys, name_roles
 from bakeoff.pipeline.stages.dataset.kinds import find_kind, settle_source, suspect_classes
 from bakeoff.pipeline.stages.dataset.source import Source, make_source
-from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, format_list_key, make_missing_rule
+from bakeoff.pipeline.stages.dataset.spelling import (
+    choose_spelling,
+    format_list_key,
+    format_mapping_key,
+    make_missing_rule,
+)
 from bakeoff.pipeline.stages.dataset.table import (
     CONSTANT,
     DATE,
@@ -417,7 +422,8 @@ def describe_columns(
     for name, role in role_of.items():
         cells = read_cells(frame[name], rules)
         kind = find_kind(cells)
-        described[name] = describe_cells(cells, Column(name, kind.name, kind.reason, role=role))
+        column = Column(name, kind.name, kind.reason, role, date_format=rules.get_date_format(name))
+        described[name] = describe_cells(cells, column)
     return converted.frame, described
 
 
@@ -475,7 +481,7 @@ def explain_missing_targets(n_missing: int, target: str, source: str) -> str:
     return (
         f"dataset.target={target!r} has {count_nouns(n_missing, 'missing cell')} in {source}; remove those "
         f"rows, or leave them out with dataset.drop_missing_target=true. If a spelling such as NA is a class, "
-        f"dataset.na_values={{{target}: []}} keeps it."
+        f"{format_mapping_key('na_values', {target: '[]'})} keeps it."
     )
 
 

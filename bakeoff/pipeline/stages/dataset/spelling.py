@@ -7,6 +7,7 @@ negative numbers. Keys of the command line are spelled here too, as messages giv
 from __future__ import annotations
 
 import re
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -86,38 +87,49 @@ def _spell_date(time: pd.Timestamp) -> str:
 
 PLAIN_WORD = re.compile(r"[A-Za-z_][\w./-]*")
 """A word that needs no quotation marks in a command-line list."""
+PLAIN_KEY = re.compile(r"[\w.=,/\[\]-]*")
+"""A key with a list that a shell leaves unchanged."""
 OTHER_MEANING = frozenset({"true", "false", "null", "nan", "inf"})
 """Words that are not treated as text without quotation marks."""
 
 
 def format_list_key(key: str, names: Iterable[str]) -> str:
-    """Return a dataset key with a list, quoted where the command line requires it.
+    """Return a dataset key with a list, quoted where Hydra and a shell require it.
 
     Examples
     --------
-    >>> format_list_key("keep", ["age", "body mass (g)"])
-    "dataset.keep=[age,'body mass (g)']"
+    >>> print(format_list_key("keep", ["age"]), format_list_key("keep", ["age", "body mass (g)"]))
+    dataset.keep=[age] 'dataset.keep=[age,"body mass (g)"]'
     """
     is_plain = {name: PLAIN_WORD.fullmatch(name) and name.lower() not in OTHER_MEANING for name in names}
-    return f"dataset.{key}=[{','.join(name if plain else quote_text(name) for name, plain in is_plain.items())}]"
+    shown = ",".join(name if plain else quote_value(name) for name, plain in is_plain.items())
+    word = f"dataset.{key}=[{shown}]"
+    return word if PLAIN_KEY.fullmatch(word) else shlex.quote(word)
 
 
-PLAIN_UNIT = re.compile(r"(?:[\w$%/.+*-]|[^\x00-\x7f])++")
+def quote_value(text: str) -> str:
+    """Return a quoted value of a key, in double quotation marks if possible, because a shell takes single ones."""
+    quoted = quote_text(text)
+    return quoted if {*text} & {*"\"'"} else f'"{quoted[1:-1]}"'
+
+
+PLAIN_UNIT = re.compile(r"(?:[\w$%/.+*-]|[^\x00-\x7f])++|\[\]")
+"""A value that needs no quotation marks in a mapping: a unit, a format of dates, or an empty list."""
 
 
 def format_mapping_key(key: str, values: Mapping[str, str]) -> str:
-    r"""Return a dataset key with a value for each column, escaped and quoted where the command line requires it.
+    r"""Return a dataset key with a value for each column, escaped and quoted for Hydra and a shell.
 
     Examples
     --------
-    >>> format_mapping_key("units", {"size (net)": "m²", "loss": "()"})
-    "dataset.units={size\\ \\(net\\): m²,loss: '()'}"
+    >>> print(format_mapping_key("units", {"size (net)": "m²", "loss": "()"}))
+    'dataset.units={size\ \(net\): m²,loss: "()"}'
     """
     pairs = []
     for name, value in values.items():
         escaped = re.sub(r"([\\()\[\]{}:=,\s])", r"\\\1", name)
-        pairs.append(f"{escaped}: {value if PLAIN_UNIT.fullmatch(value) else quote_text(value)}")
-    return f"dataset.{key}={{{','.join(pairs)}}}"
+        pairs.append(f"{escaped}: {value if PLAIN_UNIT.fullmatch(value) else quote_value(value)}")
+    return shlex.quote(f"dataset.{key}={{{','.join(pairs)}}}")
 
 
 EMPTY = ""
@@ -220,7 +232,7 @@ def _spell_all(spellings: Any) -> list[str]:
     if isinstance(spellings, str | int | float) or not isinstance(spellings, Sequence):
         raise UserError(
             f"dataset.na_values={spellings!r} must be a list of spellings, dataset.na_values=[{spellings}], or lists "
-            "by column, dataset.na_values={age: [-1]}."
+            "by column, 'dataset.na_values={age: [-1]}'."
         )
     return [str(spelling) for spelling in spellings]
 
@@ -261,6 +273,14 @@ def _guess_formats(cell: str) -> list[str]:
     return [each for each in dict.fromkeys(guessed) if each is not None and "%d" in each]
 
 
+def describe_century(cells: Sequence[str], date_format: str) -> tuple[str, ...]:
+    """Return a sentence about years of two digits, if a date format has them."""
+    if "%y" not in date_format or not cells:
+        return ()
+    year = parse_dates(cells[:1], date_format)[0].year
+    return (f"years of two digits are read as 1969 to 2068, {cells[0]!r} as {year}; write four digits for others.",)
+
+
 def parse_dates(cells: Sequence[str], date_format: str) -> pd.Series:
     """Return the dates of cells, shape (n,) of datetime64[ns], in UTC if they name a time zone; NaT for other cells.
 
@@ -284,6 +304,8 @@ def parse_dates(cells: Sequence[str], date_format: str) -> pd.Series:
     return times.dt.tz_localize(None).astype("datetime64[ns]")
 
 
+DASHES = "−–"
+"""The minus sign, and the dash that some programs write for it."""
 PARENTHESES = "()"
 """The unit of a column without a unit in which parentheses denote negative numbers."""
 SPACE = r"[\s\p{Zs}]*"
@@ -294,11 +316,22 @@ NUMBER = rf"(?:(?:{GROUPS}|0|[1-9]\d*)(?:[.,]\d+)?|[.,]\d+)(?:[eE][+-]?\d+)?"
 CURRENCY = r"$¢£¤¥฿₠-₿"
 LETTER = rf"[^\W\d_]|[{CURRENCY}%‰°]"
 BEHIND = rf"""(?:{LETTER}|['"′″])(?:(?:{LETTER}|[./^·* -]){{0,18}}(?:{LETTER}|[²³.23]))?"""
+CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RON|SEK|SGD|THB|TRY|USD|ZAR"
+"""The most traded currencies, as ISO 4217 names them."""
 QUANTITY = re.compile(
-    rf"\s*+(?P<open>\(?)\s*+[+-]?\s*+(?P<front>[{CURRENCY}]?)\s*+[+-]?\s*+(?:{NUMBER})"
+    rf"\s*+(?P<open>\(?)\s*+[+−–-]?\s*+(?P<front>(?:[A-Z]{{0,3}}[{CURRENCY}]|{CODES})?)\s*+[+−–-]?\s*+(?:{NUMBER})"
     rf"\s*+(?P<behind>(?:{BEHIND})?)\s*+\)?\s*+"
 )
-"""A number with a currency sign in front, with a sign or words behind it, or without a unit."""
+"""A number with a currency in front, with a sign or words behind it, or without a unit."""
+ANY_UNIT = re.compile(
+    rf"\s*+[+−–-]?(?:{NUMBER})(?![.,:\d]|['’_–-]\d|/\d+/|/\d{{4}})"
+    r"\s*+(?P<text>(?=[\d\s.,]*+[^\d\s.,])\S(?:.{0,30}\S)?)\s*+"
+)
+"""A number and any text behind it, which is a unit only if nearly all cells have it; not a time, date or code."""
+ANY_FRONT = re.compile(
+    rf"\s*+(?P<text>[^\W\d_](?:[^\d\n]{{0,18}}[^\d\s+-])??)(?:(?<=\.)|\s)\s*+[+−–-]?(?:{NUMBER})\s*+"
+)
+"""A word in front of a number, which is a unit only on request."""
 MIN_SHARE = 0.9
 """The minimum share of the cells that have the unit of their column; the others are mistakes, which are reported."""
 N_FIRST_CELLS = 100
@@ -314,12 +347,15 @@ class UnitCounts(NamedTuple):
     counts : mapping of str to int
         Unit -> number of cells; numbers without a unit have the unit ``""``, or ``"()"`` in parentheses.
     examples : mapping of str to str
-        Unit -> the first cell with it.
+        Unit or word -> the first cell with it.
+    word : str
+        The word in front of all numbers, which may be their unit; empty if there is none.
     """
 
     n_filled: int
     counts: dict[str, int]
     examples: dict[str, str]
+    word: str = ""
 
     @property
     def has_quantities(self) -> bool:
@@ -327,13 +363,16 @@ class UnitCounts(NamedTuple):
         return any(self.counts) and sum(self.counts.values()) >= MIN_SHARE * self.n_filled
 
     @property
+    def is_complete(self) -> bool:
+        """Whether all cells are numbers."""
+        return sum(self.counts.values()) == self.n_filled
+
+    @property
     def common(self) -> str:
         """The unit of all numbers of the column; empty if there is none."""
-        if set(self.counts) == {"", PARENTHESES}:
-            return PARENTHESES if self.has_quantities else ""
-        unit = max(self.counts, key=self.counts.__getitem__, default="")
-        is_mixed = "" in self.counts or unit == PARENTHESES
-        return "" if is_mixed or self.counts.get(unit, 0) < MIN_SHARE * self.n_filled else unit
+        unit = PARENTHESES if set(self.counts) == {"", PARENTHESES} else "".join(self.counts)
+        is_mixed = len(self.counts) != 1 + (unit == PARENTHESES)
+        return unit if self.has_quantities and not is_mixed else ""
 
 
 def count_units(text: pa.Array, rule: MissingRule) -> UnitCounts:
@@ -352,6 +391,8 @@ def count_units(text: pa.Array, rule: MissingRule) -> UnitCounts:
 def _count_all(text: pa.Array, rule: MissingRule) -> UnitCounts:
     values, numbers = pc.value_counts(text.drop_null()).flatten()
     counts: Counter[str] = Counter()
+    behind: Counter[str] = Counter()
+    front: Counter[str] = Counter()
     examples: dict[str, str] = {}
     n_filled = 0
     for cell, number in zip(values.to_pylist(), numbers.to_pylist(), strict=True):
@@ -359,8 +400,23 @@ def _count_all(text: pa.Array, rule: MissingRule) -> UnitCounts:
             continue
         n_filled += number
         parts = QUANTITY.fullmatch(cell)
-        if parts and not (parts["front"] and parts["behind"]):
+        if cell.strip().isdigit():
+            counts[""] += number
+            examples.setdefault("", cell)
+        elif parts and not (parts["front"] and parts["behind"]):
             unit = parts["front"] or parts["behind"] or (PARENTHESES if parts["open"] else "")
             counts[unit] += number
             examples.setdefault(unit, cell)
-    return UnitCounts(n_filled, dict(counts), examples)
+        elif (parts := ANY_UNIT.fullmatch(cell)) or (front_parts := ANY_FRONT.fullmatch(cell)):
+            (behind if parts else front)[(parts or front_parts)["text"]] += number
+            examples.setdefault((parts or front_parts)["text"], cell)
+    n_marked = n_filled - counts[""]
+    unit = _choose_common(behind, MIN_SHARE * n_marked)
+    if unit and not find_date_formats([examples[unit]]):
+        counts[unit] += behind[unit]
+    return UnitCounts(n_filled, dict(counts), examples, _choose_common(front, n_marked))
+
+
+def _choose_common(texts: Counter[str], n_needed: float) -> str:
+    """Return the most common text; empty if fewer cells than needed have it."""
+    return next((text for text, number in texts.most_common(1) if number >= n_needed), "")

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError, require_package
 from bakeoff.pipeline.stages.dataset.content import read_characters, read_content, strip_compression
-from bakeoff.pipeline.stages.dataset.guesses import CHARACTERS, TEXT, ParsedText, Text, guess_separator, looks_like_data
+from bakeoff.pipeline.stages.dataset.guesses import SEARCHED, TEXT, ParsedText, Text, guess_separator, looks_like_data
 from bakeoff.pipeline.stages.dataset.keys import COMMA, FileLayout
 from bakeoff.pipeline.stages.dataset.kinds import shorten
 from bakeoff.pipeline.stages.dataset.source import TEXT_TYPE, Source, require_different_names
@@ -45,7 +45,7 @@ def read_text(file: Path, layout: FileLayout) -> Source:
     table = _name_columns(parsed.table, text.layout, file)
     if text.has_quotes:
         notes += _find_swallowed_rows(table, text.layout.character)
-    possible = [each for each in CHARACTERS if text.has_quotes or each != text.layout.character]
+    possible = [each for each in SEARCHED if text.has_quotes or each != text.layout.character]
     is_ascii = text.content.isascii()
     held = [each for each in possible if each.isascii() >= is_ascii and each.encode() in text.content]
     # The pandas dtype that stores such columns unchanged.
