@@ -191,7 +191,7 @@ MIN_CELLS_PER_TEXT = 5.0
 MIN_WORDS = 2.5
 """The minimum average number of words in the distinct cells of free text."""
 MIN_TEXTS = 20
-"""With fewer distinct cells, sentences and numbers behind a word are values, such as answers in a form."""
+"""With fewer distinct cells, sentences are values of a nominal column, such as answers in a form."""
 MIN_NUMBERS_SHARE = 0.9
 """A column of text with at least this share of numbers was probably intended to contain numbers."""
 MAX_STRAY_CELLS = 3
@@ -514,7 +514,7 @@ def _suspect_quantities(cells: Cells) -> Iterator[str]:
         examples = [found.examples[unit] for unit in found.counts][:MAX_SHOWN_CELLS]
         shown = join_words([*map(repr, examples)])
         yield f"cells such as {shown} are numbers that end differently, so that the column is treated as nominal; {cure}."
-    elif word and len(cells.distinct.values) > MIN_TEXTS:
+    elif word and cells.distinct.n_present < MIN_CELLS_PER_VALUE * len(cells.distinct.values):
         yield f"cells such as {found.examples[word]!r} are numbers behind the word {word!r}; {cure}."
 
 
