@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -54,6 +55,41 @@ def test_a_file_with_every_oddity_is_read_as_by_weka(tmp_path: Path) -> None:
     found = cells(read(tmp_path, text))
     numbers = {name: [cell and float(str(cell)) for cell in found[name]] for name in ("it's", "f")}
     assert found | numbers == weka
+
+
+ROWS = [("1.5", "cook"), ("2", "'sous chef'"), ("-3e1", "cook")]
+
+
+@pytest.mark.parametrize("row", ["{},{}", "{},{},", "{} {}", "{}\t{}\t", " {} , {} ,", "{{0 {}, 1 {}}}"])
+@pytest.mark.parametrize("weight", ["", ",{2}", ", {{2.5}}", " {2e0}"])
+def test_rows_are_separated_and_weighted_as_weka_reads_them(tmp_path: Path, row: str, weight: str) -> None:
+    weight = weight.replace("{{", "{").replace("}}", "}")
+    lines = [row.format(*cells_of_row) + weight * (number > 0) for number, cells_of_row in enumerate(ROWS)]
+    raw = read(tmp_path, f"{HEADER}{chr(10).join(lines)}\n% said\n")
+    found = cells(raw)
+    assert (found["age"], found["job"]) == (["1.5", "2", "-3e1"], ["cook", "sous chef", "cook"])
+    if weight:
+        assert [float(str(cell)) for cell in found["weight"]] == [1, *2 * [float(weight.strip(", {}"))]]
+        assert "dataset.drop=[weight] leaves them out" in raw.notes[0]
+    assert raw.weights == ("weight" if weight else None)
+
+
+def test_cells_separated_by_commas_and_spaces_are_cells(tmp_path: Path) -> None:
+    header = HEADER.replace("@data", "@attribute y numeric\n@data")
+    assert cells(read(tmp_path, f"{header}1, cook 2\n3 'sous chef',4\n"))["y"] == ["2", "4"]
+
+
+@pytest.mark.parametrize(("keys", "weights"), [({}, [1.0, 2.0]), ({"drop": ["weight"]}, None)])
+def test_weights_of_rows_are_used_unless_they_are_dropped(
+    tmp_path: Path, keys: dict[str, Any], weights: list[float] | None
+) -> None:
+    (tmp_path / "people.arff").write_text(f"{HEADER}1,cook\n2,cook,{{2}}\n")
+    (tmp_path / "more.arff").write_text(f"{HEADER}1,cook\n2,cook,{{2}}\n")
+    dataset = read_table(str(tmp_path / "people.arff"), "job", **keys)
+    assert (dataset.weights if weights is None else dataset.weights.tolist()) == weights
+    assert [*dataset.X] == ["age"]
+    several = read_table([str(tmp_path / name) for name in ("people.arff", "more.arff")], "job", **keys)
+    assert (several.weights is None) == (weights is None)
 
 
 def test_dates_are_text_whose_format_is_found(tmp_path: Path) -> None:

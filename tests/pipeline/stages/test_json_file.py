@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -35,6 +36,34 @@ def test_a_list_of_objects_is_the_same_table(tmp_path: Path) -> None:
         assert raw.frame["y"].tolist() == as_pandas_reads["y"].tolist()
 
 
+FRAME = pd.DataFrame({"x": [1, 2, 3, 4], "c": ["007", None, "a", "a"], "y": ["b", "a", "b", "a"]})
+
+
+@pytest.mark.parametrize("indent", [0, 2])
+@pytest.mark.parametrize("labels", [None, ["p", "q", "r", "s"]])
+@pytest.mark.parametrize("orient", ["columns", "index", "split", "table", "records"])
+def test_every_form_of_pandas_is_the_same_table(
+    tmp_path: Path, orient: str, labels: list[str] | None, indent: int
+) -> None:
+    frame = FRAME if labels is None else FRAME.set_axis(labels)
+    raw = read(tmp_path, frame.to_json(orient=orient, indent=indent), "frame.json")
+    assert raw.frame[["x", "c", "y"]].astype(object).where(raw.frame.notna(), None).equals(FRAME.astype(object))
+    is_said = "The labels of the rows, such as 'p', are left out." in raw.notes
+    assert is_said == (labels is not None and orient in ("columns", "index"))
+
+
+@pytest.mark.parametrize("key", ["data", "results"])
+def test_rows_under_a_key_and_lists_by_column_are_tables(tmp_path: Path, key: str) -> None:
+    raw = read(tmp_path, json.dumps({"count": 3, key: FRAME.to_dict("records")}), "frame.json")
+    assert raw.notes == (f"The rows are those of the key {key!r}.",)
+    assert raw.frame["x"].tolist() == [1, 2, 3, 4]
+    assert read(tmp_path, json.dumps(FRAME.to_dict("list")), "frame.json").frame["y"].tolist() == ["b", "a", "b", "a"]
+
+
+def test_a_single_line_is_a_row(tmp_path: Path) -> None:
+    assert read(tmp_path, '{"x": 1, "y": "a"}').frame.to_dict("list") == {"x": [1], "y": ["a"]}
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -42,7 +71,10 @@ def test_a_list_of_objects_is_the_same_table(tmp_path: Path) -> None:
         ("a.jsonl", '{"x": 1}\n\n[1]\n', 'item 2 is not an object such as {"age": 29}'),
         ("a.json", '[{"x": 1}, 2]', "item 2 is not an object"),
         ("a.json", '[{"x": 1}', "the file is not JSON: .*a file contains one object per line, or a list of objects"),
-        ("a.json", '{"x": [1, 2], "y": [3, 4]}', "has column names but no rows; add rows. Column 'x': cells of type "),
+        ("a.json", '{"x": [1, 2], "y": [3]}', "All arrays must be of the same length"),
+        ("a.json", '{"columns": ["x", "x"], "data": [[1, 2]]}', "a.json has 2 columns named 'x'"),
+        ("a.json", "[[1, 2], [3, 4]]", "item 1 is not an object .*pandas writes them with orient='records'"),
+        ("a.json", "{}", "has column names but no rows"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
+import lzma
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -13,6 +16,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import numpy as np
 import openpyxl
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -129,8 +133,80 @@ def test_an_archive_of_two_files_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "two.csv.zip", "w") as archive:
         archive.writestr("a.csv", "x,y\n1,a\n")
         archive.writestr("b.csv", "x,y\n1,a\n")
-    with pytest.raises(UserError, match=r"must hold one file, but holds a.csv, b.csv"):
-        read_file(tmp_path / "two.csv.zip", FileLayout())
+    (tmp_path / "two.zip").write_bytes((tmp_path / "two.csv.zip").read_bytes())
+    for name in ("two.csv.zip", "two.zip"):
+        with pytest.raises(UserError, match=r"must hold one file, but holds a.csv, b.csv"):
+            read_file(tmp_path / name, FileLayout())
+
+
+@pytest.mark.parametrize("ending", ["bz2", "xz", "zst", "zip"])
+def test_a_compressed_file_that_is_none_or_has_another_name_is_refused(tmp_path: Path, ending: str) -> None:
+    with pytest.raises(UserError, match=rf"dataset.path='.*csv.{ending}' cannot be read: .*; correct the file"):
+        read(tmp_path, "x,y\n1,a\n", f"table.csv.{ending}")
+    if ending != "zip":
+        with pytest.raises(UserError, match=rf"is compressed by .*; its name must end in .csv.{ending}"):
+            read(tmp_path, COMPRESSORS[f".csv.{ending}"](b"x,y\n1,a\n"))
+
+
+def test_a_file_in_an_archive_has_the_format_of_its_own_name(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "people.v2.zip", "w") as archive:
+        archive.writestr("inner/table.jsonl", '{"x": 1, "y": "a"}')
+    raw = read_file(tmp_path / "people.v2.zip", FileLayout())
+    assert (raw.name, cells(raw)) == ("people.v2", [["x", "y"], [1, "a"]])
+
+
+# Headers of several rows, and quotation marks of other programs
+
+
+def test_the_header_of_orange_declares_types_and_roles(tmp_path: Path) -> None:
+    head = "name\tx\tc\tw\ty\ns\tc\td\tcontinuous\tno yes\nmeta\t\t\tweight\tclass\n"
+    rows = "".join(f"n{row % 3}\t{row}.5\t{row % 2}\t{1 + row % 2}\t{'yes' if row % 3 else 'no'}\n" for row in range(9))
+    raw = read(tmp_path, head + rows, "orange.tab")
+    assert (len(raw.frame), raw.declared, raw.weights) == (9, {"c": (), "y": ()}, "w")
+    assert "They name dataset.target=y and dataset.weights=w. dataset.drop=[name] leaves out" in raw.notes[0]
+    dataset = read_table(str(tmp_path / "orange.tab"), "y", drop=["name"])
+    assert [(column.name, column.kind) for column in dataset.columns[1:3]] == [("x", "numeric"), ("c", "nominal")]
+    assert dataset.weights is not None
+
+
+@pytest.mark.parametrize("second", ["s\tc\tx y z", "s\tc\tq", "1\t2\t3"])
+def test_rows_that_are_no_declarations_of_orange_stay(tmp_path: Path, second: str) -> None:
+    raw = read(tmp_path, f"a\tb\tc\n{second}\nu\tv\tw\n1\t2\t3\n", "orange.tab")
+    assert (len(raw.frame), raw.notes) == (3, ())
+
+
+LEVELS = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x"), ("y", "")])
+
+
+@pytest.mark.parametrize("index", [None, "", "id"])
+def test_the_levels_of_columns_are_joined(tmp_path: Path, index: str | None) -> None:
+    frame = pd.DataFrame([[row + 0.5, row + 0.25, row % 3, "pq"[row % 2]] for row in range(30)], columns=LEVELS)
+    frame.index.name = index
+    raw = read(tmp_path, frame.to_csv(index=index is not None))
+    first = [] if index is None else [index or "column_1"]
+    assert ([*raw.frame.columns], len(raw.frame)) == ([*first, "a_x", "a_y", "b_x", "y"], 30)
+    assert raw.frame["a_y"].astype(float).tolist() == frame["a", "y"].tolist()
+    assert raw.notes == ("The names in two rows are joined, as in 'a_x' (dataset.skip_rows=1 takes the second row).",)
+
+
+@pytest.mark.parametrize("cells", ["{0}x,{0}z,p", "{0}.5,{0}z,p", "{0},{0},{0}"])
+def test_rows_below_a_repeated_name_are_no_names(tmp_path: Path, cells: str) -> None:
+    rows = "".join(f"{cells.format(row)}\n" for row in range(30))
+    with pytest.raises(UserError, match=r"has 2 columns named 'a'"):
+        read(tmp_path, f"a,a,y\n{rows}")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_quotation_marks_behind_a_backslash_are_part_of_their_cells(tmp_path: Path, separator: str) -> None:
+    rows = [["t", "x"], ['"He said \\"hi, you\\""', "1"], ['"\\"a\\" and b"', "2"], ['"C:\\\\dir\\\\"', "3"]]
+    raw = read(tmp_path, "".join(separator.join(row) + "\n" for row in rows))
+    assert raw.frame["t"].tolist() == ['He said "hi, you"', '"a" and b', "C:\\dir\\"]
+    assert "dataset.quote=null" in " ".join(raw.notes)
+
+
+def test_a_backslash_at_the_end_of_a_quoted_cell_is_a_letter(tmp_path: Path) -> None:
+    raw = read(tmp_path, 't,x\n"C:\\dir\\",1\n"D:\\",2\n')
+    assert (raw.frame["t"].tolist(), raw.notes) == (["C:\\dir\\", "D:\\"], ())
 
 
 # Layout
@@ -175,16 +251,24 @@ def test_titles_are_left_out_and_lines_keep_their_numbers(tmp_path: Path) -> Non
 TABLE = "x,y\n" + "1,a\n2,b\n" * 3000
 
 
-@pytest.mark.parametrize("ending", [".csv.gz", ".csv.zip", ".xlsx"])
+COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
+    ".csv.gz": gzip.compress,
+    ".csv.bz2": bz2.compress,
+    ".csv.xz": lzma.compress,
+    ".csv.zst": lambda data: pa.Codec("zstd").compress(data, asbytes=True),
+}
+
+
+@pytest.mark.parametrize("ending", [*COMPRESSORS, ".csv.zip", ".zip", ".xlsx"])
 def test_a_file_that_expands_too_much_is_refused(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / f"table{ending}"
     if ending == ".xlsx":
         pd.read_csv(io.StringIO(TABLE)).to_excel(file, index=False)
-    elif ending == ".csv.zip":
+    elif ending.endswith(".zip"):
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
-            archive.writestr("table.csv", TABLE)
+            archive.writestr("../../table.csv", TABLE)
     else:
-        file.write_bytes(gzip.compress(TABLE.encode()))
+        file.write_bytes(COMPRESSORS[ending](TABLE.encode()))
     assert len(read_file(file, FileLayout()).frame) == 6000
     monkeypatch.setattr(content, "MIN_EXPANDED_BYTES", 100)
     monkeypatch.setattr(content, "MAX_EXPANSION", 2)

@@ -1,19 +1,23 @@
 """Read the content of a file: decompress it, decode it, and blank lines that are not part of the table."""
 
+import bz2
 import codecs
 import gzip
+import lzma
 import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeVar
+
+import pyarrow as pa
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.text.wording import format_bytes
+from bakeoff.pipeline.text.wording import format_bytes, name_first
 
 UTF_8 = "utf-8"
 USUAL_ENCODING = "cp1252"
@@ -23,6 +27,9 @@ OTHER_FORMATS = {
     rb"PK\x03\x04": "is an Excel file or a ZIP archive; its name must end in .xlsx, or in .csv.zip",
     rb"\xd0\xcf\x11\xe0": "is an old Excel file; save it as .xlsx or as CSV",
     rb"\x1f\x8b": "is compressed by gzip; its name must end in .csv.gz",
+    rb"BZh\d": "is compressed by bzip2; its name must end in .csv.bz2",
+    rb"\xfd7zXZ": "is compressed by xz; its name must end in .csv.xz",
+    rb"\x28\xb5\x2f\xfd": "is compressed by Zstandard; its name must end in .csv.zst",
     rb"PAR1": "is Parquet; its name must end in .parquet",
     rb"ARROW1": "is an Arrow file; its name must end in .feather",
     rb"SQLite format 3": "is a database; read it with dataset=sql",
@@ -35,22 +42,31 @@ OTHER_FORMATS = {
 """The first bytes of files that often have the extension of a text file -> the cure."""
 
 
+ZIP = ".zip"
+
+
 @contextmanager
 def _open_zip(file: Path) -> Iterator[IO[bytes]]:
-    """Open the only file in an archive, ignoring folders and the entries that macOS adds."""
-    with zipfile.ZipFile(file) as archive:
-        names = [info.filename for info in archive.infolist() if not info.is_dir()]
-        members = [name for name in names if not name.startswith("__MACOSX/")]
-        if len(members) != 1:
-            listed = ", ".join(members) or "nothing"
-            raise UserError(f"dataset.path={str(file)!r} must hold one file, but holds {listed}; extract the table.")
-        with archive.open(members[0]) as stream:
-            yield stream
+    with zipfile.ZipFile(file) as archive, archive.open(_find_member(archive, file)) as stream:
+        yield stream
+
+
+def _find_member(archive: zipfile.ZipFile, file: Path) -> str:
+    """Return the name of the only file in an archive, ignoring folders and the entries that macOS adds."""
+    names = [info.filename for info in archive.infolist() if not info.is_dir()]
+    members = [name for name in names if not name.startswith("__MACOSX/")]
+    if len(members) != 1:
+        listed = name_first(members) or "nothing"
+        raise UserError(f"dataset.path={str(file)!r} must hold one file, but holds {listed}; extract the table.")
+    return members[0]
 
 
 DECOMPRESSORS: Mapping[str, Callable[[Path], Any]] = {
     ".gz": gzip.open,
-    ".zip": _open_zip,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": partial(pa.input_stream, compression="zstd"),
+    ZIP: _open_zip,
 }
 """Extension -> the function that opens such a file."""
 
@@ -71,15 +87,24 @@ def read_bytes(file: Path) -> bytes:
             read: Iterator[bytes] = iter(partial(stream.read, BYTES_AT_A_TIME), b"")
             parts: Iterator[bytes] = limit_sizes(read, len, file)
             return b"".join(parts)
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
         raise UserError(
             f"dataset.path={str(file)!r} cannot be read: {error}; correct the file, or its extension."
         ) from error
 
 
 def strip_compression(file: Path) -> Path:
-    """Return the path without the extension of a compressed file: ``a.csv`` of ``a.csv.gz``."""
-    return file.with_suffix("") if file.suffix.lower() in DECOMPRESSORS else file
+    """Return the path without the extension of a compressed file: ``a.csv`` of ``a.csv.gz``.
+
+    The extension of a file in an archive is added: ``a.csv`` of ``a.zip`` if this holds ``table.csv``.
+    """
+    extension = file.suffix.lower()
+    plain = file.with_suffix("") if extension in DECOMPRESSORS else file
+    if extension == ZIP:
+        with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(file) as archive:
+            inner = PurePosixPath(_find_member(archive, file)).suffix
+            return plain if plain.suffix == inner else plain.with_name(plain.name + inner)
+    return plain
 
 
 def read_content(file: Path, layout: FileLayout) -> bytes:

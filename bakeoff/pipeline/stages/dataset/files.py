@@ -242,6 +242,7 @@ def _join_tables(tables: Sequence[Source], files: Sequence[Path]) -> Source:
         origin=", ".join(table.origin for table in tables),
         notes=tuple(notes),
         declared=_join_declared(tables),
+        weights=tables[0].weights,
     )
 
 

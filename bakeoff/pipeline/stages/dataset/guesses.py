@@ -381,10 +381,10 @@ def looks_like_data(first_row: Sequence[str], below: pa.Table) -> bool:
     if not any(cells) or below.num_rows == 0:
         return False
     pairs = zip(cells, below.columns, strict=True)
-    return all(_fits_column(cell, column) for cell, column in pairs if cell)
+    return all(fits_column(cell, column) for cell, column in pairs if cell)
 
 
-def _fits_column(cell: str, column: pa.ChunkedArray) -> bool:
+def fits_column(cell: str, column: pa.ChunkedArray) -> bool:
     """Return whether a cell is like the cells of a column."""
     cells = pc.utf8_trim_whitespace(column)
     if pc.any(pc.equal(cells, cell)).as_py():

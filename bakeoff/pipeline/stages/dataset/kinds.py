@@ -513,7 +513,7 @@ def _suspect_quantities(cells: Cells) -> Iterator[str]:
     if is_quantity:
         examples = [found.examples[unit] for unit in found.counts][:MAX_SHOWN_CELLS]
         shown = join_words([*map(repr, examples)])
-        yield f"cells such as {shown} are numbers that end differently, so that the column is treated as nominal; {cure}."
+        yield f"cells such as {shown} are numbers that end differently, so that the column is nominal; {cure}."
     elif word and cells.distinct.n_present < MIN_CELLS_PER_VALUE * len(cells.distinct.values):
         yield f"cells such as {found.examples[word]!r} are numbers behind the word {word!r}; {cure}."
 

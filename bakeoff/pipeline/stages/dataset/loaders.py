@@ -359,6 +359,8 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
         A column does not exist, has two roles, or does not agree with its declared kind; or a target is missing.
     """
     names = list(source.frame.columns)
+    if roles.weights is None and source.weights not in rules.lists["drop"]:
+        roles = replace(roles, weights=source.weights)
     named = name_roles(names, roles, rules)
     target = named.pop(TARGET)
     source, rules = settle_source(source, rules)

@@ -73,6 +73,8 @@ class Source:
         The signs in numbers, besides points, that occur in the source; None if unknown.
     is_settled : bool
         Whether the signs and units of its numbers are known.
+    weights : str or None
+        The column that the source declares as the weights of the rows.
     """
 
     frame: pd.DataFrame
@@ -84,6 +86,7 @@ class Source:
     parts: np.ndarray | None = None
     characters: str | None = None
     is_settled: bool = False
+    weights: str | None = None
 
 
 def make_source(frame: pd.DataFrame, name: str = "", origin: str = "", notes: Iterable[str] = ()) -> Source:

@@ -17,8 +17,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError, require_package
+from bakeoff.pipeline.stages.dataset.cells import NUMBER
 from bakeoff.pipeline.stages.dataset.content import read_characters, read_content, strip_compression
-from bakeoff.pipeline.stages.dataset.guesses import SEARCHED, TEXT, ParsedText, Text, guess_separator, looks_like_data
+from bakeoff.pipeline.stages.dataset.guesses import (
+    SEARCHED,
+    TEXT,
+    ParsedText,
+    Text,
+    guess_separator,
+    looks_like_data,
+)
+from bakeoff.pipeline.stages.dataset.header import join_names, take_orange_rows
 from bakeoff.pipeline.stages.dataset.keys import COMMA, FileLayout
 from bakeoff.pipeline.stages.dataset.kinds import shorten
 from bakeoff.pipeline.stages.dataset.source import TEXT_TYPE, Source, require_different_names
@@ -42,7 +51,10 @@ def read_text(file: Path, layout: FileLayout) -> Source:
     parsed = text.parse()
     if parsed.ragged_counts:
         raise _make_ragged_error(text, parsed, file.name)
-    table = _name_columns(parsed.table, text.layout, file)
+    rows, declared, weights = parsed.table, {}, None
+    if text.layout.has_names:
+        rows, declared, weights = take_orange_rows(rows, notes)
+    table = _name_columns(rows, text.layout, file, notes)
     if text.has_quotes:
         notes += _find_swallowed_rows(table, text.layout.character)
     possible = [each for each in SEARCHED if text.has_quotes or each != text.layout.character]
@@ -50,7 +62,7 @@ def read_text(file: Path, layout: FileLayout) -> Source:
     held = [each for each in possible if each.isascii() >= is_ascii and each.encode() in text.content]
     # The pandas dtype that stores such columns unchanged.
     frame = table.to_pandas(types_mapper={TEXT: pd.StringDtype("pyarrow")}.get)
-    return Source(frame, notes=tuple(notes), characters="".join(held))
+    return Source(frame, notes=tuple(notes), characters="".join(held), declared=declared, weights=weights)
 
 
 def require_several_columns(source: Source, file: Path, layout: FileLayout) -> None:
@@ -68,8 +80,8 @@ def require_several_columns(source: Source, file: Path, layout: FileLayout) -> N
 
 def _open_text(file: Path, layout: FileLayout) -> tuple[Text, list[str]]:
     """Return the text and its separator, and a note if the separator was guessed."""
-    text = Text(read_content(file, layout), layout)
-    notes = []
+    notes: list[str] = []
+    text = Text(_double_quotes(read_content(file, layout), layout, notes), layout)
     if layout.separator is None:
         guess = guess_separator(text, file.name)
         text = replace(text, layout=replace(layout, separator=guess.keys["separator"]))
@@ -85,6 +97,19 @@ def _open_text(file: Path, layout: FileLayout) -> tuple[Text, list[str]]:
     return text, notes
 
 
+def _double_quotes(content: bytes, layout: FileLayout, notes: list[str]) -> bytes:
+    """Return a text with two quotation marks in place of each behind a backslash, if these do not end their cells."""
+    separators = re.escape(layout.character).encode() if layout.separator else rb",;|\t"
+    escaped = rb'(?:^|[%b\n])"[^"\n]*\\"[^%b\r\n"]' % (separators, separators)
+    if layout.quote != '"' or re.search(escaped, content) is None:
+        return content
+    notes.append(
+        'Quotation marks behind a backslash (\\") are part of their cells, as MySQL and Spark write them '
+        "(dataset.quote=null reads all of them as text)."
+    )
+    return re.sub(rb'\\(["\\])', lambda found: b'""' if found[1] == b'"' else found[1], content)
+
+
 def _make_ragged_error(text: Text, parsed: ParsedText, name: str) -> UserError:
     """Return the error for rows with more or fewer cells than the first one."""
     n_cells = parsed.table.num_columns
@@ -98,12 +123,12 @@ def _make_ragged_error(text: Text, parsed: ParsedText, name: str) -> UserError:
     )
 
 
-def _name_columns(table: pa.Table, layout: FileLayout, file: Path) -> pa.Table:
+def _name_columns(table: pa.Table, layout: FileLayout, file: Path, notes: list[str]) -> pa.Table:
     """Return the rows with column names; an unnamed column is named by its number."""
     names = [""] * table.num_columns
     if layout.has_names:
         names = [str(column[0]) for column in table.columns]
-        table = table.slice(1)
+        names, table = join_names(names, table.slice(1), notes)
         if layout.header is None and looks_like_data(names, table):
             raise UserError(
                 f"the first row of dataset.path={str(file)!r} looks like data; add dataset.header=false to read it as "
@@ -142,6 +167,9 @@ DECLARATION = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """liac-arff takes exponential time on values without a closing brace, so they are never passed to it."""
+CELL = re.compile(rf"{QUOTED} | [^\s,'\"]+", re.VERBOSE)
+WEIGHT = "weight"
+"""The column of the weights that stand behind rows."""
 NOMINAL = "nominal"
 TYPES = ("numeric", "real", "integer", "string", "date", NOMINAL)
 """A nominal column is declared by its values in braces."""
@@ -160,8 +188,9 @@ def read_arff(file: Path, layout: FileLayout) -> Source:
     import arff
 
     attributes: list[Attribute] = []
+    weights: list[str] = []
     try:
-        table = arff.load(_rewrite_declarations(read_characters(file, layout), attributes))
+        table = arff.load(_rewrite_lines(read_characters(file, layout), attributes, weights))
     except arff.ArffException as error:
         raise ValueError(str(error)) from error
     names = [attribute.name for attribute in attributes]
@@ -171,14 +200,24 @@ def read_arff(file: Path, layout: FileLayout) -> Source:
         for attribute, (_, values) in zip(attributes, table["attributes"], strict=True)
         if attribute.type == NOMINAL
     }
-    return Source(pd.DataFrame(table["data"], columns=names, dtype=TEXT_TYPE), declared=declared)
+    frame = pd.DataFrame(table["data"], columns=names, dtype=TEXT_TYPE)
+    if not any(weights):
+        return Source(frame, declared=declared)
+    weighted = frame.assign(**{WEIGHT: [weight or "1" for weight in weights]}).astype({WEIGHT: TEXT_TYPE})
+    note = f"The weights of the rows, in braces, are column {WEIGHT!r} (dataset.drop=[{WEIGHT}] leaves them out)."
+    return Source(weighted, declared=declared, notes=(note,), weights=WEIGHT)
 
 
-def _rewrite_declarations(text: str, attributes: list[Attribute]) -> Iterator[str]:
-    """Yield the lines of a file with declarations that liac-arff supports, and collect the original declarations."""
+def _rewrite_lines(text: str, attributes: list[Attribute], weights: list[str]) -> Iterator[str]:
+    """Yield the lines of a file as liac-arff supports them; collect the original declarations, and the weights."""
     is_data = False
     for number, line in enumerate(StringIO(text, newline=None), start=1):
         words = line.strip().lower()
+        if is_data and words and not words.startswith("%"):
+            row, weight = _rewrite_row(line.strip(), len(attributes))
+            weights.append(weight)
+            yield row
+            continue
         is_data = is_data or words.startswith("@data")
         if is_data or not words.startswith("@attribute"):
             yield line
@@ -193,6 +232,20 @@ def _rewrite_declarations(text: str, attributes: list[Attribute]) -> Iterator[st
             raise ValueError(f"line {number} declares {name} as {declared!r}; allowed are {', '.join(TYPES)}")
         attributes.append(Attribute(_unquote(name), kind))
         yield f"@attribute c{len(attributes)} {declared if is_nominal else 'string'}"
+
+
+def _rewrite_row(row: str, n_cells: int) -> tuple[str, str]:
+    """Return a row with commas between its cells and none behind them, and its weight, which is empty if not given.
+
+    In WEKA, several commas and spaces are one separator, and a number in braces behind the cells is a weight.
+    """
+    cells, _, behind = row.rpartition("{")
+    weight = behind.rstrip("} \t")
+    has_weight = row.endswith("}") and bool(cells) and NUMBER.fullmatch(weight) is not None
+    plain = (cells if has_weight else row).rstrip(", \t")
+    if not plain.startswith("{") and plain.count(",") < n_cells - 1:
+        plain = ",".join(CELL.findall(plain))
+    return plain, weight if has_weight else ""
 
 
 def _unquote(name: str) -> str:

@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import Sequence
 from io import BytesIO, StringIO
+from itertools import chain
+from json import JSONDecoder
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,7 @@ SHEET_KEYS = ("sheet", "header", "skip_rows")
 ERROR = "e"
 """The openpyxl type of cells that contain an error such as #N/A."""
 FORMULA = "f"
+RECORDS = "orient='records'"
 ROWS_OF_BATCH = 100_000
 TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 MAX_CELLS = 50_000_000
@@ -122,28 +125,61 @@ def _make_arrow_source(table: pa.Table, name: str, origin: str = "") -> Source:
 
 
 def read_json(file: Path, layout: FileLayout) -> Source:
-    """Read a file with a list of objects, or with one object per line.
+    """Read a file with a list of objects, with one object per line, or with one object in a form that pandas writes.
 
     Each key of any object becomes a column; if an object lacks it, the cell is missing. Cells have JSON types, and a
     column with several types becomes text. In addition to the common errors, an object may repeat a key.
     """
-    rows = _parse_rows(read_characters(file, layout))
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = {name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names}
-    return make_source(pd.DataFrame(cells))
-
-
-def _parse_rows(text: str) -> list[dict[str, Any]]:
-    if text.lstrip().startswith("["):
-        rows = _parse(text, "the file")
+    text = read_characters(file, layout).strip()
+    notes: list[str] = []
+    if text.startswith("["):
+        frame = _list_rows(_parse(text, "the file"))
+    elif (whole := _parse_whole(text)) is not None:
+        frame = _read_object(whole, notes)
     else:
         # splitlines() would also split at characters within cells.
         lines = enumerate(StringIO(text, newline=None), start=1)
-        rows = [_parse(line, f"line {number}") for number, line in lines if line.strip()]
+        frame = _list_rows([_parse(line, f"line {number}") for number, line in lines if line.strip()])
+    require_different_names([str(name) for name in frame.columns], f"{file.name} has")
+    return make_source(frame, notes=notes)
+
+
+def _list_rows(rows: Sequence[Any]) -> pd.DataFrame:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
-            raise ValueError(f'item {number} is not an object such as {{"age": 29}}')
-    return list(rows)
+            raise ValueError(f'item {number} is not an object such as {{"age": 29}}; pandas writes them with {RECORDS}')
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names})
+
+
+def _parse_whole(text: str) -> dict[str, Any] | None:
+    """Return the only object of a file; None if there are several, or a line is wrong."""
+    try:
+        whole, end = JSONDecoder(object_pairs_hook=_make_object).raw_decode(text)
+    except ValueError:
+        return None
+    return whole if end == len(text) and isinstance(whole, dict) else None
+
+
+def _read_object(whole: dict[str, Any], notes: list[str]) -> pd.DataFrame:
+    """Return the table in an object: rows under a key, columns, rows by label, or a single row."""
+    parts = [*whole.values()]
+    if isinstance(whole.get("columns"), list) and isinstance(whole.get("data"), list):
+        return pd.DataFrame(whole["data"], columns=whole["columns"], dtype=object)
+    tables = [key for key, part in whole.items() if isinstance(part, list) and part and isinstance(part[0], dict)]
+    if len(tables) == 1:
+        notes.append(f"The rows are those of the key {tables[0]!r}.")
+        return _list_rows(whole[tables[0]])
+    if parts and all(isinstance(part, list) for part in parts):
+        return pd.DataFrame(whole, dtype=object)
+    if not parts or not all(isinstance(part, dict) for part in parts):
+        return _list_rows([whole])
+    # pandas numbers the rows unless they have labels; then the side with more labels is that of the rows.
+    sides = [[*dict.fromkeys(chain(*parts))], [*whole]]
+    labels = max(sides, key=lambda side: ("".join(side).isdigit(), len(side)))
+    if not "".join(labels).isdigit():
+        notes.append(f"The labels of the rows, such as {labels[0]!r}, are left out.")
+    return pd.DataFrame.from_dict(whole, orient="index" if labels is sides[1] else "columns", dtype=object)
 
 
 def _parse(text: str, where: str) -> Any:
@@ -152,7 +188,7 @@ def _parse(text: str, where: str) -> Any:
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{where} is not JSON: {error.msg} at character {error.pos + 1}; a file contains one object per line, or "
-            "a list of objects"
+            f"a list of objects, which pandas writes with {RECORDS}"
         ) from error
     except ValueError as error:
         raise ValueError(f"{where} {error}") from error
