@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff
@@ -67,6 +68,37 @@ def test_rows_are_read_as_the_training_file_was(bakeoff: Bakeoff) -> None:
     other = bakeoff("predict", "latest", "comma.csv", "separator=comma", "decimal=point", "encoding=utf-8")
     assert other.status == 0, other.err
     assert predictions(bakeoff.folder, "comma") == ["a"]
+
+
+SIGNS = {
+    "output.decimal=comma": (";", ","),
+    "output.separator=tab": ("\t", "."),
+    "output.separator=semicolon": (";", "."),
+}
+
+
+@pytest.mark.parametrize("word", SIGNS)
+def test_predictions_have_the_signs_that_are_given_whatever_those_of_the_rows(bakeoff: Bakeoff, word: str) -> None:
+    table = pd.DataFrame({"id": [f"n{row}" for row in range(40)], "x": [row / 4 for row in range(40)]})
+    table.assign(y=table["x"] * 2.5).to_csv(bakeoff.folder / "table.csv", index=False)
+    words = ("dataset=file", "dataset.path=table.csv", "dataset.target=y", "learner=linear_regression")
+    assert bakeoff(*words).status == 0
+    answer = bakeoff("predict", "latest", "table.csv", word, "keep=[x]")
+    assert answer.status == 0, answer.err
+    separator, decimal = SIGNS[word]
+    found = pd.read_csv(bakeoff.folder / "table.predictions.csv", sep=separator, decimal=decimal)
+    assert [*found] == ["id", "x", "prediction"]
+    np.testing.assert_allclose(found["prediction"], table["x"] * 2.5, atol=1e-9)
+    assert bakeoff("predict", "latest", "table.csv", word, "output=table.predictions.csv").status == 0
+
+
+def test_predictions_may_be_a_workbook(bakeoff: Bakeoff) -> None:
+    train(bakeoff)
+    for _ in range(2):
+        answer = bakeoff("predict", "latest", "table.csv", "keep=[size,y]", "ids=[]", "output=out.xlsx")
+        assert answer.status == 0, answer.err
+    found = pd.read_excel(bakeoff.folder / "out.xlsx")
+    assert ([*found][:3], found["prediction"].tolist()) == (["size", "y", "prediction"], found["y"].tolist())
 
 
 def test_values_that_training_did_not_have_are_said_for_each_column(bakeoff: Bakeoff) -> None:

@@ -6,6 +6,8 @@ import math
 import os
 from pathlib import Path
 
+import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -55,7 +57,30 @@ def test_what_is_written_is_read_again(tmp_path: Path, extension: str) -> None:
     assert read["prediction"].tolist() == TABLE["prediction"].tolist()
     assert [int(cell) for cell in read["rank"]] == TABLE["rank"].tolist()
     found = [float(cell) for cell in read["probability_yes"][:4]]
-    assert found == TABLE["probability_yes"].tolist()[:4]
+    # openpyxl writes 16 digits.
+    digits = 1e-15 if extension == ".xlsx" else 0
+    np.testing.assert_allclose(found, TABLE["probability_yes"][:4], rtol=digits)
+
+
+def test_a_workbook_of_predictions_holds_no_formula_and_is_replaced_by_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "out.xlsx"
+    for _ in range(2):
+        write_table(TABLE, require_output(path, PREDICTIONS))
+        sheet = openpyxl.load_workbook(path).active
+        assert (sheet["A3"].value, sheet["A3"].data_type) == ("=1+1", "s")
+    TABLE.to_excel(path)
+    with pytest.raises(UserError, match="is a file that this command has not written"):
+        require_output(path, PREDICTIONS)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_text_has_the_given_signs_and_is_replaced_by_the_next(tmp_path: Path, separator: str, decimal: str) -> None:
+    path = tmp_path / "out.csv"
+    for _ in range(2):
+        write_table(TABLE, require_output(path, PREDICTIONS), separator=separator, decimal=decimal)
+    found = pd.read_csv(path, sep=separator, decimal=decimal)
+    assert found["probability_yes"].tolist()[:4] == TABLE["probability_yes"].tolist()[:4]
 
 
 def test_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:

@@ -18,9 +18,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.table import Table
@@ -54,14 +57,16 @@ def escape_text(text: str) -> str:
     return f"{MARK}{text}" if is_formula else text
 
 
-def write_csv(table: pd.DataFrame, target: Any, *, separator: str = ",", has_index: bool = False) -> None:
+def write_csv(
+    table: pd.DataFrame, target: Any, *, separator: str = ",", decimal: str = ".", has_index: bool = False
+) -> None:
     """Write a table with its text escaped.
 
     Parameters
     ----------
     table : DataFrame of shape (m, k)
     target : Path or text stream
-    separator : str
+    separator, decimal : str
     has_index : bool
         Whether to write the index as the first column.
     """
@@ -69,7 +74,7 @@ def write_csv(table: pd.DataFrame, target: Any, *, separator: str = ",", has_ind
     if has_index:
         name = table.index.name
         escaped.index = table.index.map(_escape_cell).rename(None if name is None else escape_text(str(name)))
-    escaped.to_csv(target, sep=separator, index=has_index)
+    escaped.to_csv(target, sep=separator, decimal=decimal, index=has_index)
 
 
 def render_csv(table: Table) -> str:
@@ -190,10 +195,6 @@ def _make_json_cell(cell: Any) -> Any:
     return cell
 
 
-def _write_tsv(table: pd.DataFrame, path: Path) -> None:
-    write_csv(table, path, separator="\t")
-
-
 def _write_parquet(table: pd.DataFrame, path: Path) -> None:
     table.to_parquet(path, index=False)
 
@@ -208,15 +209,29 @@ def _write_json_lines(table: pd.DataFrame, path: Path) -> None:
             file.write(f"{format_json(record)}\n")
 
 
-WRITERS: Mapping[str, Callable[[pd.DataFrame, Path], None]] = {
+def _write_excel(table: pd.DataFrame, path: Path) -> None:
+    """Write a workbook in which text is no formula, whatever it begins with, and whose archive has a comment."""
+    import pandas as pd
+
+    with pd.ExcelWriter(path, engine="openpyxl") as workbook:
+        table.to_excel(workbook, index=False)
+        for cell in chain.from_iterable(workbook.book.active.iter_rows()):
+            cell.data_type = "s" if cell.data_type == "f" else cell.data_type
+    with ZipFile(path, "a") as archive:
+        archive.comment = EXCEL_MARK
+
+
+WRITERS: Mapping[str, Callable[..., None]] = {
     ".csv": write_csv,
-    ".tsv": _write_tsv,
+    ".tsv": partial(write_csv, separator="\t"),
     ".parquet": _write_parquet,
     ".feather": _write_arrow,
     ".arrow": _write_arrow,
     ".jsonl": _write_json_lines,
+    ".xlsx": _write_excel,
 }
 """Extension -> function that writes a table."""
+EXCEL_MARK = b"predictions of bakeoff"
 ESCAPED_FORMATS = (".csv", ".tsv")
 """Formats in which a spreadsheet would execute text as a formula."""
 
@@ -336,8 +351,9 @@ INSPECTION = OutputKind(
 EXPLANATION = OutputKind(PAGES, rf"{PAGE}[^\n]*: explanation</title>")
 PREDICTIONS = OutputKind(
     WRITERS,
-    r'(?=[^\n]*\n)(?:[^\n]*[,\t])?"?prediction"?(?:[,\t]"?probability_[^\n]*)?\n|'
-    r'\{[^\n]*"prediction": |(?:PAR1|ARROW1).*"field_name": "prediction"',
+    r'(?=[^\n]*\n)(?:[^\n]*[,;\t])?"?prediction"?(?:[,;\t]"?probability_[^\n]*)?\n|'
+    r'\{[^\n]*"prediction": |(?:PAR1|ARROW1).*"field_name": "prediction"|'
+    rf"PK.*{EXCEL_MARK.decode()}\Z",
 )
 SCHEMA = OutputKind({".json": "json"}, r'\{\s*"\$schema": [^\n]*\s*"title": "bakeoff: ')
 CAPSULE = OutputKind({".zip": "zip"}, r"PK.{28}tables\.tex")
@@ -468,7 +484,7 @@ def name_file(name: str) -> str:
     return name.replace("/", "-").replace("\\", "-").replace("\0", "")[:MAX_NAME_LETTERS]
 
 
-def write_table(table: pd.DataFrame, path: Path) -> None:
+def write_table(table: pd.DataFrame, path: Path, **layout: str) -> None:
     """Write a table in the format given by the extension.
 
     Floats are written so that reading them restores the same values.
@@ -479,6 +495,8 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
         The table; its index is not written.
     path : Path
         The path returned by `require_output`; an existing file is replaced.
+    **layout
+        The separator and the decimal sign of a text file.
 
     Raises
     ------
@@ -487,7 +505,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     """
     write = WRITERS[path.suffix.lower()]
     with replace_file(path) as temporary:
-        write(table, temporary)
+        write(table, temporary, **layout)
 
 
 @contextmanager

@@ -22,16 +22,31 @@ class PredictRequest(RowsRequest):
     file : Path
         The file of the rows, with the columns that the model needs.
     output : Path or None
-        The file to which the predictions are written: .csv, .tsv, .parquet, .feather, .arrow or .jsonl; by default
-        NAME.predictions.csv.
+        The file to which the predictions are written: .csv, .tsv, .parquet, .feather, .arrow, .jsonl or .xlsx;
+        by default NAME.predictions.csv.
     ids : tuple of str or None
         Columns of the file to copy next to the predictions, or [] for none; by default those that training omitted as
         identifiers.
+    keep : tuple of str
+        Further columns of the file to copy.
+    output__separator : str or None
+        The separator of a .csv file of predictions; by default a comma, and a semicolon beside decimal commas.
+    output__decimal : str or None
+        The decimal sign of a .csv or .tsv file of predictions; by default a point.
     """
 
     file: Annotated[Path, Word(place="FILE")]
     output: Path | None = None
     ids: tuple[str, ...] | None = None
+    keep: tuple[str, ...] = ()
+    output__separator: Annotated[str | None, Word(allowed=("comma", "semicolon", "tab"))] = None
+    output__decimal: Annotated[str | None, Word(allowed=("point", "comma"))] = None
+
+    @property
+    def layout_of_output(self) -> dict[str, str]:
+        """The signs of a text file that are given."""
+        given = {"separator": self.output__separator, "decimal": self.output__decimal}
+        return {key: word for key, word in given.items() if word is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +92,9 @@ def predict_rows(request: PredictRequest) -> int:
     """
     from bakeoff.pipeline.commands.serve.predict import predict_file
 
-    notes, summary = predict_file(request, request.file, request.output, request.ids)
+    notes, summary = predict_file(
+        request, request.file, request.output, request.ids, request.keep, request.layout_of_output
+    )
     for note in notes:
         print_note(f"predict: {note}")
     print_note(summary)

@@ -1,24 +1,36 @@
 """Predictions of a stored model for the rows of a file, written to another file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from bakeoff.pipeline.commands.serve.answer import answer_rows
 from bakeoff.pipeline.config.requests import RowsRequest
-from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.errors import UserError, did_you_mean, require_package
 from bakeoff.pipeline.model.pyfunc import Model, hiding_groups, list_outputs, read_rows
 from bakeoff.pipeline.stages.dataset.files import list_dataset_files, require_file
 from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
+from bakeoff.pipeline.stages.dataset.keys import SEPARATOR_WORDS, SIGN_WORDS
 from bakeoff.pipeline.stages.dataset.table import DROPPED, IDENTIFIER, LEFT_OUT
-from bakeoff.pipeline.tables.output_file import PREDICTIONS, describe_escapes, require_output, write_table
+from bakeoff.pipeline.tables.output_file import (
+    ESCAPED_FORMATS,
+    PREDICTIONS,
+    describe_escapes,
+    require_output,
+    write_table,
+)
 from bakeoff.pipeline.tracking.models import load_model
 from bakeoff.pipeline.tracking.store import list_store_paths
 
 
 def predict_file(
-    request: RowsRequest, file: Path, output: Path | None, ids: Sequence[str] | None
+    request: RowsRequest,
+    file: Path,
+    output: Path | None,
+    ids: Sequence[str] | None,
+    keep: Sequence[str],
+    layout: Mapping[str, str],
 ) -> tuple[list[str], str]:
     """Write the prediction of a model for each row of a file, with probabilities if the model supports them.
 
@@ -29,8 +41,10 @@ def predict_file(
         The file of the rows.
     output : Path or None
         The file of the predictions; by default NAME.predictions.csv.
-    ids : sequence of str or None
-        The columns to copy; by default those that training omitted as identifiers.
+    ids, keep : sequence of str
+        The columns to copy: `ids`, by default those that training omitted as identifiers, and `keep`.
+    layout : mapping of str to str
+        The names of the separator and the decimal sign of a text file, if they are not the usual ones.
 
     Returns
     -------
@@ -46,12 +60,13 @@ def predict_file(
     given = output or Path(f"{file.stem}.predictions.csv")
     store_paths = list_store_paths(request.tracking__uri)
     target = require_output(given, PREDICTIONS, [file], store_paths)
+    signs = _choose_signs(layout, target)
     with hiding_groups():
         require_file(file)
         model = load_model(request)
         require_output(given, PREDICTIONS, list_dataset_files(model.record.dataset_config), store_paths)
         raw = read_rows(file, request.layout, model.record)
-        copied = _choose_identifiers(raw.frame, model, ids)
+        copied = _choose_copied(raw.frame, model, ids, keep)
         answer = answer_rows(model, raw.frame, request.layout)
     table = pd.concat([copied.reset_index(drop=True), answer.predictions], axis=1)
     notes = [
@@ -62,15 +77,27 @@ def predict_file(
         describe_escapes(table, target),
     ]
     # The predictions are written only at the end, so that an error does not change the file of an earlier command.
-    write_table(table, target)
+    write_table(table, target, **signs)
     beside = f", with {', '.join(map(str, copied))} copied from the file" if len(copied.columns) else ""
     return [note.replace("dataset.", "") for note in notes if note], f"{len(table)} predictions in {target}{beside}"
 
 
-def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] | None) -> pd.DataFrame:
-    """Return the columns to copy, which default to the identifiers omitted in training."""
+def _choose_signs(layout: Mapping[str, str], target: Path) -> dict[str, str]:
+    """Return the separator and the decimal sign of a text file; raise UserError if the format has none."""
+    extension = target.suffix.lower()
+    if extension == ".xlsx":
+        require_package("openpyxl", f"output={str(target)!r}", "excel")
+    if layout and extension not in ESCAPED_FORMATS:
+        raise UserError(f"output.{next(iter(layout))} does not apply to output={str(target)!r}; write a .csv file.")
+    # A spreadsheet that reads decimal commas reads semicolons between cells.
+    usual = {} if extension == ".tsv" or layout.get("decimal") != "comma" else {"separator": "semicolon"}
+    return {key: {**SIGN_WORDS, **SEPARATOR_WORDS}[word] for key, word in {**usual, **layout}.items()}
+
+
+def _choose_copied(frame: pd.DataFrame, model: Model, ids: Sequence[str] | None, keep: Sequence[str]) -> pd.DataFrame:
+    """Return the columns to copy: the identifiers omitted in training, unless others are named, and those to keep."""
     columns = [str(name) for name in frame.columns]
-    if given is None:
+    if ids is None:
         identifiers = {
             column.name
             for column in model.record.columns
@@ -78,11 +105,13 @@ def _choose_identifiers(frame: pd.DataFrame, model: Model, given: Sequence[str] 
         }
         names = [name for name in columns if name in identifiers]
     else:
-        names = list(dict.fromkeys(given))
+        names = [*ids]
+    names = list(dict.fromkeys([*names, *keep]))
     outputs = list_outputs(model.estimator)
     for name in names:
         if name not in columns:
-            raise UserError(f"ids names {name!r}, which is not a column of the file. {did_you_mean(name, columns)}")
+            key = "keep" if name in keep else "ids"
+            raise UserError(f"{key} names {name!r}, which is not a column of the file. {did_you_mean(name, columns)}")
         if name in outputs:
             raise UserError(
                 f"{name!r} is a column of the predictions, so it cannot be copied from the file; rename it there, "
