@@ -70,7 +70,7 @@ def test_a_single_line_is_a_row(tmp_path: Path) -> None:
         ("a.jsonl", '{"x": 1}\n{"x": 2,}\n', "line 2 is not JSON: .* at character \\d"),
         ("a.jsonl", '{"x": 1}\n\n[1]\n', 'item 2 is not an object such as {"age": 29}'),
         ("a.json", '[{"x": 1}, 2]', "item 2 is not an object"),
-        ("a.json", '[{"x": 1}', "the file is not JSON: .*a file contains one object per line, or a list of objects"),
+        ("a.json", '[{"x": 1}', "line 1 is not JSON: .*a file contains one object per line, or a list of objects"),
         ("a.json", '{"x": [1, 2], "y": [3]}', "All arrays must be of the same length"),
         ("a.json", '{"columns": ["x", "x"], "data": [[1, 2]]}', "a.json has 2 columns named 'x'"),
         ("a.json", "[[1, 2], [3, 4]]", "item 1 is not an object .*pandas writes them with orient='records'"),

@@ -163,7 +163,7 @@ def test_the_header_of_orange_declares_types_and_roles(tmp_path: Path) -> None:
     rows = "".join(f"n{row % 3}\t{row}.5\t{row % 2}\t{1 + row % 2}\t{'yes' if row % 3 else 'no'}\n" for row in range(9))
     raw = read(tmp_path, head + rows, "orange.tab")
     assert (len(raw.frame), raw.declared, raw.weights) == (9, {"c": (), "y": ()}, "w")
-    assert "They name dataset.target=y and dataset.weights=w. dataset.drop=[name] leaves out" in raw.notes[0]
+    assert "dataset.drop=[name] leaves out" in raw.notes[0]
     dataset = read_table(str(tmp_path / "orange.tab"), "y", drop=["name"])
     assert [(column.name, column.kind) for column in dataset.columns[1:3]] == [("x", "numeric"), ("c", "nominal")]
     assert dataset.weights is not None

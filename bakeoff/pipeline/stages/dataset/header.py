@@ -7,7 +7,6 @@ import pyarrow as pa
 from bakeoff.pipeline.stages.dataset.cells import NUMBER
 from bakeoff.pipeline.stages.dataset.guesses import fits_column
 from bakeoff.pipeline.stages.dataset.spelling import format_list_key
-from bakeoff.pipeline.text.wording import join_words
 
 ORANGE_TYPE = re.compile(r"|[cdstn]|continuous|numeric|discrete|categorical|string|text|time|\S+( \S+)+")
 """A type of Orange, or the values of a nominal column."""
@@ -30,10 +29,8 @@ def take_orange_rows(table: pa.Table, notes: list[str]) -> tuple[pa.Table, dict[
         return table, {}, None
     name_of = {role[:1]: name for name, role in zip(names, roles, strict=True)}
     unused = [name for name, role in zip(names, roles, strict=True) if role[:1] in ("m", "i")]
-    keys = [f"dataset.{key}={name_of[key[:1]]}" for key in ("class", "weights") if key[:1] in name_of]
-    named = f" They name {join_words(keys).replace('.class=', '.target=')}." * bool(keys)
     cure = f" {format_list_key('drop', unused)} leaves out the columns that Orange does not learn from." * bool(unused)
-    notes.append(f"Lines 2 and 3 declare types and roles, as Orange writes them.{named}{cure}")
+    notes.append(f"Lines 2 and 3 declare types and roles, as Orange writes them.{cure}")
     nominal = {name: () for name, kind in zip(names, types, strict=True) if kind[:1] == "d" or " " in kind}
     return pa.concat_tables([table.slice(0, 1), table.slice(3)]), nominal, name_of.get("w")
 

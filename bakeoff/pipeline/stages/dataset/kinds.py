@@ -128,11 +128,8 @@ def settle_numerals(
     given = rules.units or {}
     found = _recognise_units(texts, rules, {*without_unit, *rules.lists["units"]})
     units = {**given, **{column: counts.common for column, counts in found.items()}}
-    dashed = []
     if not {*DASHES}.isdisjoint(characters):
-        signed = {column: read_minus(text) for column, text in texts.items()}
-        dashed = [column for column in texts if signed[column] is not texts[column]]
-        texts = signed
+        texts = {column: read_minus(text) for column, text in texts.items()}
     stripped = {column: strip_unit(texts[column], unit) for column, unit in units.items() if column in texts}
     table = pa.table({**texts, **stripped})
     notes = _describe_units({column: units[column] for column, counts in found.items() if counts.is_complete})
@@ -143,9 +140,7 @@ def settle_numerals(
         notes += [guess.sentence] if guess else []
     signs = read_signs(guessed.get("decimal", rules.decimal), guessed.get("thousands", rules.thousands))
     notes += answer_points(table, signs, name)
-    settled = replace(rules, units=units, decimal=signs.decimal, thousands=signs.thousands)
-    notes += _describe_dashes(frame[[column for column in dashed if column not in rules.declared_kinds]], settled)
-    return Numerals(settled, guessed, notes)
+    return Numerals(replace(rules, units=units, decimal=signs.decimal, thousands=signs.thousands), guessed, notes)
 
 
 def _recognise_units(
@@ -167,18 +162,6 @@ def _describe_units(units: Mapping[str, str]) -> list[str]:
     negative = ", and numbers in parentheses are negative" if PARENTHESES in units.values() else ""
     key = format_mapping_key("units", units)
     return [f"The units in {list_columns([*units])} are left out of the numbers{negative} ({key} {CONFIRMATION}"]
-
-
-def _describe_dashes(frame: pd.DataFrame, rules: ColumnRules) -> list[str]:
-    """Return a sentence about columns with dashes in front of numbers, if all of their cells are numbers."""
-    names = [str(name) for name, column in frame.items() if read_cells(column, rules).reading.is_complete]
-    if not names:
-        return []
-    nominal, numeric = format_list_key("nominal", names), format_list_key("numeric", names)
-    return [
-        f"The dash in front of numbers in {list_columns(names)} is read as a minus sign, unless {nominal} makes "
-        f"the cells values ({numeric} {CONFIRMATION}"
-    ]
 
 
 MIN_JUDGED_CELLS = 20
@@ -253,7 +236,7 @@ def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
         return Kind(CONSTANT, f"every cell is {shorten(distinct.values[0])!r}")
     # Numbers with different units, or mixed with a few other cells, are distinct as well, but more informative than the
     # name of a row.
-    if kind != NOMINAL or is_mostly_numbers(cells) or _has_quantities(cells):
+    if kind != NOMINAL or is_mostly_numbers(cells) or _find_quantities(cells):
         return None
     cells_per_value = distinct.n_present / len(distinct.values)
     counts = f"{len(distinct.values)} different in {distinct.n_present} cells"
@@ -292,14 +275,12 @@ def is_mostly_numbers(cells: Cells) -> bool:
     return is_majority or n_numbers >= MIN_NUMBERS_SHARE * (n_numbers + n_others)
 
 
-def _has_quantities(cells: Cells) -> bool:
-    found = _count_quantities(cells)
-    return found is not None and found.has_quantities
-
-
-def _count_quantities(cells: Cells) -> UnitCounts | None:
-    """Return the units of the numbers in text; None for typed cells, and for values that the source declares."""
-    return None if cells.text is None or cells.declared is not None else count_units(cells.text, cells.rule)
+def _find_quantities(cells: Cells) -> UnitCounts | None:
+    """Return the units of text that consists of numbers, some of which have a unit; None for other cells."""
+    if cells.text is None or cells.declared is not None:
+        return None
+    found = count_units(cells.text, cells.rule)
+    return found if found.has_quantities else None
 
 
 def is_row_number(values: np.ndarray) -> bool:
@@ -438,8 +419,6 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool) -> tuple[str, ...]
         # A numeric column that is declared nominal needs no note that it looks numeric.
         strays = [] if is_chosen else [*_suspect_stray_cells(cells), *_suspect_quantities(cells)]
         found = [*strays, *_suspect_similar_values(cells)]
-    elif kind in (IDENTIFIER, TEXT) and cells.text is not None and not is_chosen:
-        found = [*_suspect_quantities(cells)]
     return tuple(f"{cells.name}: {sentence}" for sentence in found)
 
 
@@ -500,22 +479,15 @@ def _suspect_stray_cells(cells: Cells) -> Iterator[str]:
 
 
 def _suspect_quantities(cells: Cells) -> Iterator[str]:
-    """Yield a sentence about numbers with different units, with and without one, or behind a word."""
-    found = None if is_mostly_numbers(cells) else _count_quantities(cells)
-    if found is None:
-        return
-    units = {*found.counts} - {"", PARENTHESES}
-    is_quantity = found.has_quantities
-    word = "".join(units) if found.is_complete and len(units) == 1 else "" if is_quantity else found.word
-    cure = "write all cells in one unit if these are units"
-    if word:
-        cure = f"{format_mapping_key('units', {cells.name: word})} reads all cells as numbers"
-    if is_quantity:
-        examples = [found.examples[unit] for unit in found.counts][:MAX_SHOWN_CELLS]
-        shown = join_words([*map(repr, examples)])
+    """Yield a sentence about numbers with different units, or with and without one."""
+    found = None if is_mostly_numbers(cells) else _find_quantities(cells)
+    if found:
+        shown = join_words([repr(found.examples[unit]) for unit in [*found.counts][:MAX_SHOWN_CELLS]])
+        cure = "write all cells in one unit if these are units"
+        units = {*found.counts} - {"", PARENTHESES}
+        if len(units) == 1 and found.is_complete:
+            cure = f"{format_mapping_key('units', {cells.name: units.pop()})} reads all cells as numbers"
         yield f"cells such as {shown} are numbers that end differently, so that the column is nominal; {cure}."
-    elif word and cells.distinct.n_present < MIN_CELLS_PER_VALUE * len(cells.distinct.values):
-        yield f"cells such as {found.examples[word]!r} are numbers behind the word {word!r}; {cure}."
 
 
 def _suspect_similar_values(cells: Cells) -> Iterator[str]:

@@ -316,8 +316,10 @@ NUMBER = rf"(?:(?:{GROUPS}|0|[1-9]\d*)(?:[.,]\d+)?|[.,]\d+)(?:[eE][+-]?\d+)?"
 CURRENCY = r"$¢£¤¥฿₠-₿"
 LETTER = rf"[^\W\d_]|[{CURRENCY}%‰°]"
 BEHIND = rf"""(?:{LETTER}|['"′″])(?:(?:{LETTER}|[./^·* -]){{0,18}}(?:{LETTER}|[²³.23]))?"""
-CODES = "AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RON|SEK|SGD|THB|TRY|USD|ZAR"
-"""The most traded currencies, as ISO 4217 names them."""
+CODES = (
+    r"AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|RON|SEK|SGD|THB|TRY|USD|ZAR|kr|Rs\.?|zł"
+)
+"""The most traded currencies, as ISO 4217 names them, and words for some."""
 QUANTITY = re.compile(
     rf"\s*+(?P<open>\(?)\s*+[+−–-]?\s*+(?P<front>(?:[A-Z]{{0,3}}[{CURRENCY}]|{CODES})?)\s*+[+−–-]?\s*+(?:{NUMBER})"
     rf"\s*+(?P<behind>(?:{BEHIND})?)\s*+\)?\s*+"
@@ -328,10 +330,6 @@ ANY_UNIT = re.compile(
     r"\s*+(?P<text>(?=[\d\s.,]*+[^\d\s.,])\S(?:.{0,30}\S)?)\s*+"
 )
 """A number and any text behind it, which is a unit only if nearly all cells have it; not a time, date or code."""
-ANY_FRONT = re.compile(
-    rf"\s*+(?P<text>[^\W\d_](?:[^\d\n]{{0,18}}[^\d\s+-])??)(?:(?<=\.)|\s)\s*+[+−–-]?(?:{NUMBER})\s*+"
-)
-"""A word in front of a number, which is a unit only on request."""
 MIN_SHARE = 0.9
 """The minimum share of the cells that have the unit of their column; the others are mistakes, which are reported."""
 N_FIRST_CELLS = 100
@@ -347,15 +345,12 @@ class UnitCounts(NamedTuple):
     counts : mapping of str to int
         Unit -> number of cells; numbers without a unit have the unit ``""``, or ``"()"`` in parentheses.
     examples : mapping of str to str
-        Unit or word -> the first cell with it.
-    word : str
-        The word in front of all numbers, which may be their unit; empty if there is none.
+        Unit, or text that is none -> the first cell with it.
     """
 
     n_filled: int
     counts: dict[str, int]
     examples: dict[str, str]
-    word: str = ""
 
     @property
     def has_quantities(self) -> bool:
@@ -391,8 +386,7 @@ def count_units(text: pa.Array, rule: MissingRule) -> UnitCounts:
 def _count_all(text: pa.Array, rule: MissingRule) -> UnitCounts:
     values, numbers = pc.value_counts(text.drop_null()).flatten()
     counts: Counter[str] = Counter()
-    behind: Counter[str] = Counter()
-    front: Counter[str] = Counter()
+    others: Counter[str] = Counter()
     examples: dict[str, str] = {}
     n_filled = 0
     for cell, number in zip(values.to_pylist(), numbers.to_pylist(), strict=True):
@@ -400,23 +394,14 @@ def _count_all(text: pa.Array, rule: MissingRule) -> UnitCounts:
             continue
         n_filled += number
         parts = QUANTITY.fullmatch(cell)
-        if cell.strip().isdigit():
-            counts[""] += number
-            examples.setdefault("", cell)
-        elif parts and not (parts["front"] and parts["behind"]):
+        if parts and not (parts["front"] and parts["behind"]):
             unit = parts["front"] or parts["behind"] or (PARENTHESES if parts["open"] else "")
             counts[unit] += number
             examples.setdefault(unit, cell)
-        elif (parts := ANY_UNIT.fullmatch(cell)) or (front_parts := ANY_FRONT.fullmatch(cell)):
-            (behind if parts else front)[(parts or front_parts)["text"]] += number
-            examples.setdefault((parts or front_parts)["text"], cell)
-    n_marked = n_filled - counts[""]
-    unit = _choose_common(behind, MIN_SHARE * n_marked)
-    if unit and not find_date_formats([examples[unit]]):
-        counts[unit] += behind[unit]
-    return UnitCounts(n_filled, dict(counts), examples, _choose_common(front, n_marked))
-
-
-def _choose_common(texts: Counter[str], n_needed: float) -> str:
-    """Return the most common text; empty if fewer cells than needed have it."""
-    return next((text for text, number in texts.most_common(1) if number >= n_needed), "")
+        elif parts := ANY_UNIT.fullmatch(cell):
+            others[parts["text"]] += number
+            examples.setdefault(parts["text"], cell)
+    for unit, number in others.most_common(1):
+        if number >= MIN_SHARE * (n_filled - counts[""]) and not find_date_formats([examples[unit]]):
+            counts[unit] += number
+    return UnitCounts(n_filled, dict(counts), examples)

@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Sequence
-from io import BytesIO, StringIO
+from io import BytesIO
 from itertools import chain
 from json import JSONDecoder
+from json.decoder import WHITESPACE
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -130,16 +131,10 @@ def read_json(file: Path, layout: FileLayout) -> Source:
     Each key of any object becomes a column; if an object lacks it, the cell is missing. Cells have JSON types, and a
     column with several types becomes text. In addition to the common errors, an object may repeat a key.
     """
-    text = read_characters(file, layout).strip()
+    values = _parse(read_characters(file, layout).strip())
     notes: list[str] = []
-    if text.startswith("["):
-        frame = _list_rows(_parse(text, "the file"))
-    elif (whole := _parse_whole(text)) is not None:
-        frame = _read_object(whole, notes)
-    else:
-        # splitlines() would also split at characters within cells.
-        lines = enumerate(StringIO(text, newline=None), start=1)
-        frame = _list_rows([_parse(line, f"line {number}") for number, line in lines if line.strip()])
+    first = values[0] if len(values) == 1 else values
+    frame = _read_object(first, notes) if isinstance(first, dict) else _list_rows(first)
     require_different_names([str(name) for name in frame.columns], f"{file.name} has")
     return make_source(frame, notes=notes)
 
@@ -150,15 +145,6 @@ def _list_rows(rows: Sequence[Any]) -> pd.DataFrame:
             raise ValueError(f'item {number} is not an object such as {{"age": 29}}; pandas writes them with {RECORDS}')
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names})
-
-
-def _parse_whole(text: str) -> dict[str, Any] | None:
-    """Return the only object of a file; None if there are several, or a line is wrong."""
-    try:
-        whole, end = JSONDecoder(object_pairs_hook=_make_object).raw_decode(text)
-    except ValueError:
-        return None
-    return whole if end == len(text) and isinstance(whole, dict) else None
 
 
 def _read_object(whole: dict[str, Any], notes: list[str]) -> pd.DataFrame:
@@ -182,16 +168,25 @@ def _read_object(whole: dict[str, Any], notes: list[str]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(whole, orient="index" if labels is sides[1] else "columns", dtype=object)
 
 
-def _parse(text: str, where: str) -> Any:
+def _parse(text: str) -> list[Any]:
+    """Return all values of a text."""
+    decoder = JSONDecoder(object_pairs_hook=_make_object)
+    values = []
+    end = 0
     try:
-        return json.loads(text, object_pairs_hook=_make_object)
+        while end < len(text):
+            value, end = decoder.raw_decode(text, end)
+            values.append(value)
+            end = WHITESPACE.match(text, end).end()
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"{where} is not JSON: {error.msg} at character {error.pos + 1}; a file contains one object per line, or "
-            f"a list of objects, which pandas writes with {RECORDS}"
+            f"line {error.lineno} is not JSON: {error.msg} at character {error.colno}; a file contains one object per "
+            f"line, or a list of objects, which pandas writes with {RECORDS}"
         ) from error
     except ValueError as error:
-        raise ValueError(f"{where} {error}") from error
+        line = text.count("\n", 0, end) + 1
+        raise ValueError(f"line {line} {error}") from error
+    return values
 
 
 def _make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
