@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import pytest
@@ -43,7 +44,10 @@ FRAME = pd.DataFrame({"x": [1, 2, 3, 4], "c": ["007", None, "a", "a"], "y": ["b"
 @pytest.mark.parametrize("labels", [None, ["p", "q", "r", "s"]])
 @pytest.mark.parametrize("orient", ["columns", "index", "split", "table", "records"])
 def test_every_form_of_pandas_is_the_same_table(
-    tmp_path: Path, orient: str, labels: list[str] | None, indent: int
+    tmp_path: Path,
+    orient: Literal["columns", "index", "split", "table", "records"],
+    labels: list[str] | None,
+    indent: int,
 ) -> None:
     frame = FRAME if labels is None else FRAME.set_axis(labels)
     raw = read(tmp_path, frame.to_json(orient=orient, indent=indent), "frame.json")

@@ -8,13 +8,14 @@ from bakeoff.pipeline.stages.dataset.cells import NUMBER
 from bakeoff.pipeline.stages.dataset.guesses import fits_column
 from bakeoff.pipeline.stages.dataset.spelling import format_list_key
 
-ORANGE_TYPE = re.compile(r"|[cdstn]|continuous|numeric|discrete|categorical|string|text|time|\S+( \S+)+")
+ORANGE_TYPE = r"[cdstn]|continuous|numeric|discrete|categorical|string|text|time|\S+( \S+)+"
 """A type of Orange, or the values of a nominal column."""
-ORANGE_ROLE = re.compile(r"|[cmiw]|class|meta|ignore|weight|\S+=.*")
+ORANGE_HEAD = re.compile(rf"({ORANGE_TYPE})\t([cmiw]|class|meta|ignore|weight|\S+=.*|)")
+"""The type of a column, and its role below."""
 
 
-def take_orange_rows(table: pa.Table, notes: list[str]) -> tuple[pa.Table, dict[str, tuple[str, ...]], str | None]:
-    """Return a table without the rows in which Orange declares types and roles, its nominal columns, and its weights.
+def take_orange_rows(table: pa.Table, notes: list[str]) -> tuple[pa.Table, dict[str, tuple[str, ...]]]:
+    """Return a table without the rows in which Orange declares types and roles, and its nominal columns.
 
     Parameters
     ----------
@@ -23,20 +24,19 @@ def take_orange_rows(table: pa.Table, notes: list[str]) -> tuple[pa.Table, dict[
     notes : list of str
         To which a sentence is added if there are such rows.
     """
-    names, types, roles = _read_rows(table.slice(0, 3)) if table.num_rows > 3 else 3 * [[""]]
-    is_declared = all(map(ORANGE_TYPE.fullmatch, types)) and all(map(ORANGE_ROLE.fullmatch, roles))
-    if not (is_declared and any(types)):
-        return table, {}, None
-    name_of = {role[:1]: name for name, role in zip(names, roles, strict=True)}
-    unused = [name for name, role in zip(names, roles, strict=True) if role[:1] in ("m", "i")]
+    heads = _read_heads(table, 3)
+    if not all(ORANGE_HEAD.fullmatch("\t".join(head[1:])) for head in heads):
+        return table, {}
+    unused = [name for name, _, role in heads if role[:1] in ("m", "i", "w")]
     cure = f" {format_list_key('drop', unused)} leaves out the columns that Orange does not learn from." * bool(unused)
     notes.append(f"Lines 2 and 3 declare types and roles, as Orange writes them.{cure}")
-    nominal = {name: () for name, kind in zip(names, types, strict=True) if kind[:1] == "d" or " " in kind}
-    return pa.concat_tables([table.slice(0, 1), table.slice(3)]), nominal, name_of.get("w")
+    nominal: dict[str, tuple[str, ...]] = {name: () for name, kind, _ in heads if kind[0] == "d" or " " in kind}
+    return pa.concat_tables([table.slice(0, 1), table.slice(3)]), nominal
 
 
-def _read_rows(table: pa.Table) -> list[list[str]]:
-    return [list(map(str, row.values())) for row in table.to_pylist()]
+def _read_heads(table: pa.Table, n_rows: int) -> list[list[str]]:
+    """Return the first cells of each column."""
+    return [list(map(str, column.slice(0, n_rows))) for column in table.columns]
 
 
 def join_names(names: list[str], table: pa.Table, notes: list[str]) -> tuple[list[str], pa.Table]:
@@ -51,17 +51,16 @@ def join_names(names: list[str], table: pa.Table, notes: list[str]) -> tuple[lis
     notes : list of str
         To which a sentence is added if names are joined.
     """
-    if len({*names}) == len(names) or table.num_rows < 3:
+    heads = _read_heads(table, 2)
+    if len({*names}) == len(names) or len(heads[0]) < 2:
         return names, table
-    second, third = _read_rows(table.slice(0, 2))
-    joined = ["_".join(filter(None, levels)) for levels in zip(names, second, strict=True)]
-    below = table.slice(1)
-    if not any(third[1:]):  # only the index has a name in this row
-        joined[0] = third[0]
-        below = table.slice(2)
-    numeric = [cell for cell, column in zip(second, below.columns, strict=True) if cell and fits_column("0", column)]
-    if len({*joined}) < len(joined) or not numeric or any(map(NUMBER.fullmatch, numeric)):
+    joined = ["_".join(filter(None, (name, head[0]))) for name, head in zip(names, heads, strict=True)]
+    has_index = not any(head[1] for head in heads[1:])  # the second row below has its name alone
+    joined[0] = heads[0][1] if has_index else joined[0]
+    below = table.slice(1 + has_index)
+    levels = [head[0] for head, column in zip(heads, below.columns, strict=True) if fits_column("0", column)]
+    texts = [level for level in levels if level and not NUMBER.fullmatch(level)]
+    if len({*joined}) < len(joined) or not texts or any(map(NUMBER.fullmatch, levels)):
         return names, table
-    example = next(name for name, first in zip(joined, names, strict=True) if name != first != "")
-    notes.append(f"The names in two rows are joined, as in {example!r} (dataset.skip_rows=1 takes the second row).")
+    notes.append(f"The names in two rows are joined, as in {joined[1]!r} (dataset.skip_rows=1 takes the second row).")
     return joined, below

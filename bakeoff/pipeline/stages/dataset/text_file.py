@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError, require_package
-from bakeoff.pipeline.stages.dataset.cells import NUMBER
 from bakeoff.pipeline.stages.dataset.content import read_characters, read_content, strip_compression
 from bakeoff.pipeline.stages.dataset.guesses import (
     SEARCHED,
@@ -51,9 +50,7 @@ def read_text(file: Path, layout: FileLayout) -> Source:
     parsed = text.parse()
     if parsed.ragged_counts:
         raise _make_ragged_error(text, parsed, file.name)
-    rows, declared, weights = parsed.table, {}, None
-    if text.layout.has_names:
-        rows, declared, weights = take_orange_rows(rows, notes)
+    rows, declared = take_orange_rows(parsed.table, notes) if text.layout.has_names else (parsed.table, {})
     table = _name_columns(rows, text.layout, file, notes)
     if text.has_quotes:
         notes += _find_swallowed_rows(table, text.layout.character)
@@ -62,7 +59,7 @@ def read_text(file: Path, layout: FileLayout) -> Source:
     held = [each for each in possible if each.isascii() >= is_ascii and each.encode() in text.content]
     # The pandas dtype that stores such columns unchanged.
     frame = table.to_pandas(types_mapper={TEXT: pd.StringDtype("pyarrow")}.get)
-    return Source(frame, notes=tuple(notes), characters="".join(held), declared=declared, weights=weights)
+    return Source(frame, notes=tuple(notes), characters="".join(held), declared=declared)
 
 
 def require_several_columns(source: Source, file: Path, layout: FileLayout) -> None:
@@ -99,9 +96,7 @@ def _open_text(file: Path, layout: FileLayout) -> tuple[Text, list[str]]:
 
 def _double_quotes(content: bytes, layout: FileLayout, notes: list[str]) -> bytes:
     """Return a text with two quotation marks in place of each behind a backslash, if these do not end their cells."""
-    separators = re.escape(layout.character).encode() if layout.separator else rb",;|\t"
-    escaped = rb'(?:^|[%b\n])"[^"\n]*\\"[^%b\r\n"]' % (separators, separators)
-    if layout.quote != '"' or re.search(escaped, content) is None:
+    if layout.quote != '"' or layout.character == " " or re.search(rb'"[^"\n]*\\"[\w ]', content) is None:
         return content
     notes.append(
         'Quotation marks behind a backslash (\\") are part of their cells, as MySQL and Spark write them '
@@ -168,6 +163,7 @@ DECLARATION = re.compile(
 )
 """liac-arff takes exponential time on values without a closing brace, so they are never passed to it."""
 CELL = re.compile(rf"{QUOTED} | [^\s,'\"]+", re.VERBOSE)
+WEIGHT_IN_BRACES = re.compile(r"\{\s*+([\d.eE+-]++)\s*+\}$")
 WEIGHT = "weight"
 """The column of the weights that stand behind rows."""
 NOMINAL = "nominal"
@@ -201,11 +197,11 @@ def read_arff(file: Path, layout: FileLayout) -> Source:
         if attribute.type == NOMINAL
     }
     frame = pd.DataFrame(table["data"], columns=names, dtype=TEXT_TYPE)
-    if not any(weights):
+    if {*weights} <= {"1"}:
         return Source(frame, declared=declared)
-    weighted = frame.assign(**{WEIGHT: [weight or "1" for weight in weights]}).astype({WEIGHT: TEXT_TYPE})
+    frame[WEIGHT] = pd.array(weights, TEXT_TYPE)
     note = f"The weights of the rows, in braces, are column {WEIGHT!r} (dataset.drop=[{WEIGHT}] leaves them out)."
-    return Source(weighted, declared=declared, notes=(note,), weights=WEIGHT)
+    return Source(frame, declared=declared, notes=(note,), weights=WEIGHT)
 
 
 def _rewrite_lines(text: str, attributes: list[Attribute], weights: list[str]) -> Iterator[str]:
@@ -214,9 +210,7 @@ def _rewrite_lines(text: str, attributes: list[Attribute], weights: list[str]) -
     for number, line in enumerate(StringIO(text, newline=None), start=1):
         words = line.strip().lower()
         if is_data and words and not words.startswith("%"):
-            row, weight = _rewrite_row(line.strip(), len(attributes))
-            weights.append(weight)
-            yield row
+            yield _rewrite_row(line.strip(), len(attributes), weights)
             continue
         is_data = is_data or words.startswith("@data")
         if is_data or not words.startswith("@attribute"):
@@ -234,18 +228,16 @@ def _rewrite_lines(text: str, attributes: list[Attribute], weights: list[str]) -
         yield f"@attribute c{len(attributes)} {declared if is_nominal else 'string'}"
 
 
-def _rewrite_row(row: str, n_cells: int) -> tuple[str, str]:
-    """Return a row with commas between its cells and none behind them, and its weight, which is empty if not given.
+def _rewrite_row(row: str, n_cells: int, weights: list[str]) -> str:
+    """Return a row with commas between its cells and none behind them, and collect its weight.
 
     In WEKA, several commas and spaces are one separator, and a number in braces behind the cells is a weight.
     """
-    cells, _, behind = row.rpartition("{")
-    weight = behind.rstrip("} \t")
-    has_weight = row.endswith("}") and bool(cells) and NUMBER.fullmatch(weight) is not None
-    plain = (cells if has_weight else row).rstrip(", \t")
-    if not plain.startswith("{") and plain.count(",") < n_cells - 1:
-        plain = ",".join(CELL.findall(plain))
-    return plain, weight if has_weight else ""
+    weight = WEIGHT_IN_BRACES.search(row)
+    weights.append(weight[1] if weight else "1")
+    plain = row[: weight.start() if weight else None].rstrip(", \t")
+    is_rewritten = plain[:1] != "{" and plain.count(",") < n_cells - 1
+    return ",".join(CELL.findall(plain)) if is_rewritten else plain
 
 
 def _unquote(name: str) -> str:

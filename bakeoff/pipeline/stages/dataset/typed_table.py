@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from io import BytesIO
 from itertools import chain
 from json import JSONDecoder
-from json.decoder import WHITESPACE
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -150,15 +149,16 @@ def _list_rows(rows: Sequence[Any]) -> pd.DataFrame:
 def _read_object(whole: dict[str, Any], notes: list[str]) -> pd.DataFrame:
     """Return the table in an object: rows under a key, columns, rows by label, or a single row."""
     parts = [*whole.values()]
-    if isinstance(whole.get("columns"), list) and isinstance(whole.get("data"), list):
+    if {"columns", "data"} <= {*whole}:
         return pd.DataFrame(whole["data"], columns=whole["columns"], dtype=object)
-    tables = [key for key, part in whole.items() if isinstance(part, list) and part and isinstance(part[0], dict)]
+    tables = [key for key, part in whole.items() if part and isinstance(part, list) and isinstance(part[0], dict)]
     if len(tables) == 1:
         notes.append(f"The rows are those of the key {tables[0]!r}.")
         return _list_rows(whole[tables[0]])
-    if parts and all(isinstance(part, list) for part in parts):
+    types = {*map(type, parts)}
+    if types == {list}:
         return pd.DataFrame(whole, dtype=object)
-    if not parts or not all(isinstance(part, dict) for part in parts):
+    if types != {dict}:
         return _list_rows([whole])
     # pandas numbers the rows unless they have labels; then the side with more labels is that of the rows.
     sides = [[*dict.fromkeys(chain(*parts))], [*whole]]
@@ -177,7 +177,8 @@ def _parse(text: str) -> list[Any]:
         while end < len(text):
             value, end = decoder.raw_decode(text, end)
             values.append(value)
-            end = WHITESPACE.match(text, end).end()
+            while text[end : end + 1].isspace():
+                end += 1
     except json.JSONDecodeError as error:
         raise ValueError(
             f"line {error.lineno} is not JSON: {error.msg} at character {error.colno}; a file contains one object per "
