@@ -86,7 +86,7 @@ def test_weights_of_rows_are_used_unless_they_are_dropped(
     (tmp_path / "people.arff").write_text(f"{HEADER}1,cook\n2,cook,{{2}}\n")
     (tmp_path / "more.arff").write_text(f"{HEADER}1,cook\n2,cook,{{2}}\n")
     dataset = read_table(str(tmp_path / "people.arff"), "job", **keys)
-    assert (dataset.weights if weights is None else dataset.weights.tolist()) == weights
+    assert (None if dataset.weights is None else dataset.weights.tolist()) == weights
     assert [*dataset.X] == ["age"]
     several = read_table([str(tmp_path / name) for name in ("people.arff", "more.arff")], "job", **keys)
     assert (several.weights is None) == (weights is None)
