@@ -129,7 +129,7 @@ class Audit:
         return AuditVerdict(tuple(warnings))
 
     def check_fold(self, fold: FoldResult) -> None:
-        """Check that no stage of an evaluated fold has used its test rows.
+        """Check that no stage of an evaluated fold has used its test rows or a row of the reserve.
 
         Raises
         ------
@@ -139,8 +139,8 @@ class Audit:
 
         for stage, count in find_leaks(fold.seen).items():
             raise LeakError(
-                f"fold {fold.number}: {stage} has used {count} of the {len(fold.split.test)} test rows, so the "
-                "score is not measured on new rows"
+                f"fold {fold.number}: {stage} has used {count} of the {len(fold.split.test)} test rows and "
+                f"{len(fold.split.reserve)} reserved rows, so the score is not measured on new rows"
             )
 
     def _iter_findings(self, experiment: Experiment, splits: Splits) -> Iterator[tuple[str, Iterable[str]]]:

@@ -29,14 +29,15 @@ def list_fitted_rows(split: Split) -> np.ndarray:
 
 
 def find_shared_rows(splits: Splits) -> str:
-    """Return a sentence on rows that a fold both fits or chooses on and tests; empty if there are none."""
-    for number, split in enumerate(splits.folds):
-        n_shared = int(np.isin(split.test, list_fitted_rows(split)).sum())
-        if n_shared:
-            return (
-                f"evaluation: fold {number} would use {n_shared} of its {len(split.test)} test rows as training "
-                "or validation rows too."
-            )
+    """Return a sentence on test rows or reserved rows that a fold would use otherwise; empty if there are none."""
+    for number, split in enumerate(splits.fitted):
+        fitted = list_fitted_rows(split)
+        hidden = {"test": (split.test, fitted), "reserved": (split.reserve, np.concatenate([fitted, split.test]))}
+        for name, (rows, used) in hidden.items():
+            n_shared = int(np.isin(rows, used).sum())
+            if n_shared:
+                parts = "training or validation rows too" if name == "test" else "rows of a part"
+                return f"evaluation: fold {number} would use {n_shared} of its {len(rows)} {name} rows as {parts}."
     return ""
 
 

@@ -48,6 +48,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
       for it, else ``none``.
     - ``tuning.folds=null`` becomes 5 if pruning uses the validation part, else 0, which tunes on that part.
     - ``tuning.budget`` becomes a number of seconds, and is left out if it is null.
+    - ``evaluation.reserve=0`` is left out, as is its seed.
     - ``evaluation.validation=null`` becomes 0.2 if pruning or tuning needs rows, else 0.
     - Dotted names in ``evaluation.metrics`` become mappings with a ``_target_``.
     - ``calibration.folds=null`` and ``threshold.folds=null`` become 0, the validation part, if neither pruning nor
@@ -101,6 +102,9 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
         if seconds is not None:
             tuning["budget"] = seconds
     _require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
+    if not evaluation.get("reserve") and not evaluation.get("reserve_seed"):
+        for key in ("reserve", "reserve_seed"):
+            evaluation.pop(key, None)
     tunes_on_rows = "space" in tuning and tuning["folds"] == 0
     if evaluation.get("validation") is None:
         evaluation["validation"] = DEFAULT_VALIDATION_FRACTION if prunes_on_rows or tunes_on_rows else 0

@@ -123,6 +123,7 @@ def fit_model(experiment: Experiment, split: Split, number: int = -1) -> FittedM
         The number of the fold; -1 for the model fitted on all rows.
     """
     log = RowLog(len(experiment.dataset.y))
+    log.note_reserve(split.reserve)
     stopwatch = Stopwatch(experiment.tables.read_clock)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,8 @@ LEARNER = "learner.fit"
 PRUNING = "pruning"
 CALIBRATION = "calibration"
 THRESHOLD = "threshold"
+RESERVE = "reserve"
+"""The name of the rows that no stage may receive."""
 SCORING = "scoring."
 """The prefix of the name of a stage, before the name of the scored part."""
 SCORED_TEST = f"{SCORING}test"
@@ -86,11 +89,16 @@ class RowLog:
     n : int
         The number of rows of the dataset.
     seen : dict of str to RowSet
-        The name of a stage -> all rows passed to it.
+        The name of a stage -> all rows passed to it; ``reserve`` -> the rows that were set aside.
     """
 
     n: int
     seen: dict[str, RowSet] = field(default_factory=dict)
+
+    def note_reserve(self, rows: np.ndarray) -> None:
+        """Record the numbers of the rows that were set aside, if there are any."""
+        if len(rows):
+            self.seen[RESERVE] = RowSet.of(rows, self.n)
 
     def note(self, stage: str, table: Any, index: pd.Index | None = None) -> Any:
         """Record the rows of a table before it is passed to a stage, and return the table.
@@ -111,19 +119,21 @@ class RowLog:
 
 
 def find_leaks(seen: Mapping[str, RowSet]) -> dict[str, int]:
-    """Return the number of scored test rows that each stage has seen, omitting stages that have seen none.
+    """Return the number of scored test rows, and of reserved rows, that each stage has seen.
+
+    Stages that have seen none are omitted. A stage that scores rows may see test rows, but none of the reserve.
 
     Parameters
     ----------
     seen : mapping of str to RowSet
         The name of a stage -> the rows passed to it.
     """
-    # A fold that failed before it was scored has no rows to compare with.
-    scored = seen.get(SCORED_TEST)
-    if scored is None:
-        return {}
-    counts = {stage: len(seen[stage] & scored) for stage in FITTING_STAGES if stage in seen}
-    return {stage: count for stage, count in counts.items() if count}
+    counts: Counter[str] = Counter()
+    # A fold that failed before it was scored has no test rows to compare with.
+    for hidden, stages in ((SCORED_TEST, FITTING_STAGES), (RESERVE, seen.keys() - {RESERVE})):
+        if hidden in seen:
+            counts.update({stage: len(seen[stage] & seen[hidden]) for stage in stages if stage in seen})
+    return dict(+counts)
 
 
 class Stopwatch:

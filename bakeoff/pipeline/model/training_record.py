@@ -108,7 +108,7 @@ def to_numbers(column: pd.Series[Any]) -> np.ndarray:
     return np.where(column.isna(), np.nan, seconds / SECONDS_PER_DAY)
 
 
-def describe_rows(n_rows: int, n_train: int, n_validation: int, n_test: int) -> str:
+def describe_rows(n_rows: int, n_train: int, n_validation: int, n_test: int, n_reserve: int = 0) -> str:
     """Describe in words how a model uses the distinct rows of a dataset.
 
     Examples
@@ -120,7 +120,7 @@ def describe_rows(n_rows: int, n_train: int, n_validation: int, n_test: int) -> 
     """
     if n_train == n_rows:
         return f"fitted on all {n_rows:,} rows"
-    parts = {"for validation": n_validation, "for the test": n_test}
+    parts = {"for validation": n_validation, "for the test": n_test, "in the reserve": n_reserve}
     others = ", ".join(f"{count:,} {use}" for use, count in parts.items() if count)
     fitted = f"fitted on {n_train:,} of {n_rows:,} rows"
     return f"{fitted} ({others})" if others else fitted
@@ -128,8 +128,10 @@ def describe_rows(n_rows: int, n_train: int, n_validation: int, n_test: int) -> 
 
 def count_rows(experiment: Experiment, model: FittedModel) -> dict[str, int]:
     """Return the arguments of `describe_rows` for a model; a row that a bootstrap drew several times counts once."""
-    parts = {f"n_{part}": len(np.unique(getattr(model.split, part))) for part in ("train", "validation", "test")}
-    return {"n_rows": len(experiment.dataset.y), **parts}
+    return {
+        "n_rows": len(experiment.dataset.y),
+        **{f"n_{part}": len(np.unique(of)) for part, of in vars(model.split).items()},
+    }
 
 
 TRAINING_FILE = "training.json"
@@ -163,8 +165,8 @@ class TrainingRecord:
         Feature -> the cells of the training rows.
     n_rows : int
         The number of rows of the dataset; 0 if unknown.
-    n_train, n_validation, n_test : int
-        The numbers of distinct rows used to fit, choose and test this model.
+    n_train, n_validation, n_test, n_reserve : int
+        The numbers of distinct rows used to fit, choose and test this model, and of those that were set aside.
     scores : mapping of str to float
         The scores of the run, the headline first: ``test_accuracy``, ``test_accuracy_std`` …
     versions : mapping of str to str
@@ -186,6 +188,7 @@ class TrainingRecord:
     n_train: int = 0
     n_validation: int = 0
     n_test: int = 0
+    n_reserve: int = 0
     scores: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -201,7 +204,7 @@ class TrainingRecord:
 
     def describe_rows(self) -> str:
         """Return the number of rows on which the model was fitted, and the use of the others."""
-        return describe_rows(self.n_rows, self.n_train, self.n_validation, self.n_test)
+        return describe_rows(self.n_rows, self.n_train, self.n_validation, self.n_test, self.n_reserve)
 
 
 def make_training_record(

@@ -9,10 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bakeoff.pipeline.audit import Audit
+from bakeoff.pipeline.checks import check_splits
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.config.targets import require_names
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits, fit_final_model
+from bakeoff.pipeline.errors import InvalidPredictions, UserError
+from bakeoff.pipeline.experiment import (
+    Experiment,
+    FittedModel,
+    FoldResult,
+    evaluate_split,
+    evaluate_splits,
+    fit_final_model,
+)
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, leave_out_candidates
 from bakeoff.pipeline.model.training_record import SCORE_PREFIXES
 from bakeoff.pipeline.stages.splitting import Splits
@@ -111,6 +120,38 @@ def refit_run(run: LoadedRun, show_work: ShowWork) -> tuple[list[FoldResult], Fi
     # Scores are compared before the model is fitted, because a run that differs does not need one.
     _require_same_scores(run, folds)
     return folds, fit_final_model(meter.experiment, run.splits, folds[-1])
+
+
+def score_reserve(run: LoadedRun) -> FoldResult:
+    """Fit the procedure of a run on all rows outside its reserve, and score it on the reserve.
+
+    The split is ``run.splits.final``. Nothing else scores these rows, so every call is a look at them.
+
+    Parameters
+    ----------
+    run : LoadedRun
+
+    Returns
+    -------
+    FoldResult
+        Its number is -1, as for a model fitted on all rows.
+
+    Raises
+    ------
+    UserError
+        The run has no reserve, or too few rows are outside it.
+    """
+    final = run.splits.final
+    if final is None:
+        raise UserError(
+            f"run {run.stored.run_id} has no reserve, which is set aside before the first fold; repeat its command "
+            "with evaluation.reserve=0.2."
+        )
+    check_splits(run.experiment, Splits((final,), refit=None))
+    with InvalidPredictions.placed("the reserve"):
+        fold = evaluate_split(run.experiment, -1, final)
+    Audit().check_fold(fold)
+    return fold
 
 
 def _require_same_rows(stored: StoredRun, experiment: Experiment) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -182,6 +183,79 @@ def test_groups_are_never_torn(splitter: Splitter) -> None:
         train, validation, test = (set(GROUPS.groups[part]) for part in (split.train, split.validation, split.test))
         assert not train & validation
         assert not (train | validation) & test
+
+
+# The reserve
+
+
+RESERVING = [(replace(splitter, reserve=0.2), target) for splitter, target, _ in SPLITTERS if target.parts is None]
+
+
+def reserve_of(splitter: Splitter, target: SplitInput) -> np.ndarray:
+    """Return the rows of the reserve, which the final split tests."""
+    final = splitter.make_splits(target, 0).final
+    assert final is not None
+    return final.test
+
+
+@pytest.mark.parametrize(("splitter", "target"), RESERVING)
+def test_no_split_has_a_row_of_the_reserve_and_only_the_final_one_tests_it(
+    splitter: Splitter, target: SplitInput
+) -> None:
+    built = splitter.make_splits(target, 0)
+    assert built.final is not None
+    reserve = built.final.test
+    assert len(reserve) == pytest.approx(20, abs=5)  # a given fold has 25 rows
+    assert rows(built.final) == list(range(100))
+    used = np.concatenate([rows(split) for split in built.fitted])
+    assert sorted({*used, *reserve}) == list(range(100))
+    assert not set(used) & set(reserve)
+    assert all(np.array_equal(split.reserve, reserve) for split in built.fitted)
+    # The run's model is the one that the reserve would score.
+    assert built.refit is None or np.array_equal(built.refit.train, built.final.train)
+    # Another seed gives other splits of the same rows, so that no run of a sweep over seeds trains on the reserve.
+    assert np.array_equal(splitter.make_splits(target, 4).folds[0].reserve, reserve)
+    # `ship` fits on every row.
+    assert len(splitter.make_full_split(target, 0, with_validation=False).train) == 100
+
+
+def test_the_reserve_is_stratified_and_its_own_seed_chooses_its_rows() -> None:
+    seeds = [reserve_of(KFold(reserve=0.3, reserve_seed=seed), LABELS) for seed in range(4)]
+    assert {Counter(LABELS.y[chosen])["b"] for chosen in seeds} == {6}
+    assert len({tuple(chosen) for chosen in seeds}) == 4
+    by_chance = [reserve_of(KFold(reserve=0.3, reserve_seed=seed, stratify=False), LABELS) for seed in range(4)]
+    assert len({Counter(LABELS.y[chosen])["b"] for chosen in by_chance}) > 1
+    chosen = reserve_of(KFold(reserve=0.2, target_bins=5), VALUES)
+    assert np.histogram(VALUES.y[chosen], bins=5, range=(0, 1))[0].tolist() == [4, 4, 4, 4, 4]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_reserve_has_whole_groups_and_whole_folds_that_are_tested(seed: int) -> None:
+    assert GROUPS.groups is not None
+    assert FOLDS.folds is not None
+    for splitter in (GroupKFold(reserve=0.2, reserve_seed=seed), Holdout(reserve=0.2, reserve_seed=seed)):
+        assert set(Counter(GROUPS.groups[reserve_of(splitter, GROUPS)]).values()) == {5}
+    untested = replace(FOLDS, folds=np.where(FOLDS.folds == 0, -1, FOLDS.folds))
+    chosen = reserve_of(FixedFolds(reserve=0.25, reserve_seed=seed), untested)
+    (fold,) = set(FOLDS.folds[chosen])
+    assert len(chosen) == 25
+    assert fold > 0
+
+
+def test_a_reserve_in_time_is_the_latest_rows_and_the_gap_before_it_belongs_to_no_part() -> None:
+    for splitter in (TimeSeries(reserve=0.2, gap=3), TimeHoldout(reserve=0.2, gap=3, validation=0)):
+        built = splitter.make_splits(TIMES, 0)
+        assert built.final is not None
+        times = TIMES.time_codes
+        assert sorted(set(times[built.final.test])) == list(range(40, 50))
+        assert max(times[split.test].max() for split in built.folds) == times[built.final.train].max() == 36
+
+
+def test_the_digest_says_that_rows_are_reserved_and_is_as_before_without() -> None:
+    before = "e4ebf99b03c266ac"  # of runs that were stored when there was no reserve
+    assert KFold().make_splits(LABELS, 0).digest() == before
+    others = {KFold(reserve=0.2, reserve_seed=seed).make_splits(LABELS, 0).digest() for seed in (0, 1)}
+    assert len(others | {before}) == 3
 
 
 # Intervals of a numeric target
@@ -415,6 +489,10 @@ def of(text: str, groups: list[int] | None = None, **columns: list[Any]) -> Spli
         (TimeHoldout(gap=6), of("ab" * 5), "evaluation.validation=0.2 and evaluation.gap=6 leave no rows"),
         (FixedSplit(), of("ab", parts=["test", "test"]), "needs rows of the part 'train'"),
         (FixedFolds(), of("aabb", folds=[-1, -1, -2, -2]), "or negative values only"),
+        (KFold(reserve=0.01), of("ab" * 5), "evaluation.reserve=0.01 sets 0 of 10 rows aside"),
+        (KFold(reserve=0.99), of("ab" * 5), "evaluation.reserve=0.99 sets 10 of 10 rows aside"),
+        (TimeSeries(reserve=0.5, gap=5), of("ab" * 5), "reserve=0.5 and evaluation.gap=5 leave no rows for training"),
+        (FixedSplit(reserve=0.2), of("abab", parts=["train", "test"] * 2), "out of the parts given by dataset.split"),
     ],
 )
 def test_rows_that_do_not_suffice_are_refused(splitter: Splitter, target: SplitInput, message: str) -> None:

@@ -9,7 +9,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -66,21 +66,38 @@ class SplitInput:
             return np.arange(len(self.y))
         return np.unique(self.times, return_inverse=True)[1]
 
+    @property
+    def units(self) -> np.ndarray | None:
+        """The values of shape (n,) whose rows belong together: user-defined folds, or else groups."""
+        # The rows of a user-defined fold belong together, for a reason known only to the user.
+        return self.groups if self.folds is None else self.folds
+
+    def select(self, rows: np.ndarray) -> "SplitInput":
+        """Return the information about some of the rows (m,), which are numbered anew from 0."""
+        columns = {each.name: getattr(self, each.name) for each in fields(self)}
+        return replace(self, **{name: of[rows] for name, of in columns.items() if isinstance(of, np.ndarray)})
+
+
+NO_ROWS = np.empty(0, dtype=np.intp)
+
 
 @dataclass(frozen=True)
 class Split:
-    """Row numbers of the three parts, which never overlap.
+    """Row numbers of the three parts and of the reserve, which never overlap.
 
     Attributes
     ----------
     train, validation, test : ndarray of int
         ``validation`` may be empty; ``test`` is empty only for the fit on all rows. A row that was drawn several times
         also occurs several times in ``train``.
+    reserve : ndarray of int
+        The rows that were set aside before the split, and that no stage may use.
     """
 
     train: np.ndarray
     validation: np.ndarray
     test: np.ndarray
+    reserve: np.ndarray = field(default_factory=lambda: NO_ROWS)
 
     @property
     def n_bytes(self) -> int:
@@ -98,10 +115,13 @@ class Splits:
         The splits that are scored, in order.
     refit : Split or None
         The rows of the run's own model; None if that is the model of the only fold.
+    final : Split or None
+        The split whose test part is the reserve, which fits on the rows outside it; None without a reserve.
     """
 
     folds: tuple[Split, ...]
     refit: Split | None
+    final: Split | None = None
 
     @property
     def fitted(self) -> tuple[Split, ...]:
@@ -130,10 +150,11 @@ class Splits:
         """Return a fingerprint of the test rows, and of the rows besides them, of each fold: 16 hexadecimal digits.
 
         Two runs can be compared fold by fold if their fingerprints are equal. Training and validation rows are not
-        distinguished, because whether rows are set aside for pruning or tuning is part of the comparison.
+        distinguished, because whether rows are set aside for pruning or tuning is part of the comparison. The last
+        rows are those of the split that is tested on the reserve, if there is one.
         """
         fingerprint = hashlib.blake2b(digest_size=DIGEST_BYTES)
-        for split in self.folds:
+        for split in (*self.folds, *([self.final] if self.final else [])):
             rest = np.concatenate([split.train, split.validation])
             for rows in (np.sort(split.test), np.sort(rest)):
                 # The length distinguishes parts whose concatenated rows are the same.
@@ -150,7 +171,7 @@ COUNTED_BY = ("folds", "repeats")
 CURE = "change evaluation.folds, evaluation.gap, evaluation.target_bins or a fraction, or set evaluation.stratify=false"
 RARE_CLASS = "The least populated class"
 """The beginning of scikit-learn's warning about a class that some folds lack."""
-NO_ROWS = np.empty(0, dtype=np.intp)
+RESERVE_CURE = "use a larger or smaller evaluation.reserve, or evaluation.stratify=false"
 COLUMNS = (
     ("groups", "keeps_groups", "dataset.groups", "group_kfold, leave_one_group_out or holdout"),
     ("parts", "keeps_parts", "dataset.split or dataset.test_path", "fixed"),
@@ -195,11 +216,19 @@ class Splitter(ABC):
     target_bins : int, optional
         The number of intervals of a numeric target whose proportions are kept in every part, at least 2; by default the
         parts are random.
+    reserve : float
+        The fraction of all rows that are set aside before any split, as a part of their own; all other fractions are of
+        the rows that are left.
+    reserve_seed : int
+        Chooses the rows of the reserve; at least 0. The seed of the splits does not, so that runs with different seeds
+        have the same reserve.
     """
 
     validation: float = fraction(0.0, allow_zero=True)
     stratify: bool = True
     target_bins: int | None = count(None, at_least=2)
+    reserve: float = fraction(0.0, allow_zero=True)
+    reserve_seed: int = count(0, at_least=0)
 
     keeps_groups: ClassVar[bool] = False
     """Whether the rows of a group stay in one part."""
@@ -219,6 +248,11 @@ class Splitter(ABC):
             raise UserError(
                 f"evaluation.target_bins={self.target_bins} stratifies by intervals of the target, but "
                 "evaluation.stratify=false disables stratification; use one of the two."
+            )
+        if self.reserve_seed and not self.reserve:
+            raise UserError(
+                f"evaluation.reserve_seed={self.reserve_seed} chooses the rows of a reserve, but there is none; add "
+                "evaluation.reserve=0.2."
             )
 
     @abstractmethod
@@ -248,14 +282,46 @@ class Splitter(ABC):
                 raise UserError(
                     f"{key} is set, but this evaluation ignores it; use evaluation={evaluations}, or remove {key}."
                 )
+        with refusing(RESERVE_CURE):
+            others, reserve = self._set_reserve_aside(data)
+        data = data.select(others)
         with refusing(CURE):
-            folds = self._list_folds(data, seed, max_folds)
+            folds = self._list_folds(data, seed, max_folds, others, reserve)
             # If there is one fold, the run's model is the one that was scored.
             is_scored = len(folds) == 1 and not self.repeats_rows
-            return Splits(folds, None if is_scored else self.make_full_split(data, seed, with_validation=True))
+            if is_scored and not len(reserve):
+                return Splits(folds, None)
+            full = self.make_full_split(data, seed, with_validation=True)
+        train, validation = others[full.train], others[full.validation]
+        final = Split(train, validation, reserve) if len(reserve) else None
+        return Splits(folds, None if is_scored else Split(train, validation, NO_ROWS, reserve), final)
 
-    def _list_folds(self, data: SplitInput, seed: int, max_folds: int) -> tuple[Split, ...]:
-        """Return the splits, each with its validation part, if they are not too many."""
+    def _set_reserve_aside(self, data: SplitInput) -> TwoParts:
+        """Divide all rows into those of the splits and the reserve."""
+        rows = np.arange(len(data.y))
+        if not self.reserve:
+            return rows, NO_ROWS
+        if data.parts is not None:
+            raise UserError(
+                f"evaluation.reserve={self.reserve} would take rows out of the parts given by dataset.split or "
+                "dataset.test_path; set evaluation.reserve=0, and leave the rows of the reserve out of the table."
+            )
+        # As rows with a negative fold are never tested, they are not in the reserve either.
+        candidates = rows if data.folds is None else rows[data.folds >= 0]
+        n_rows = round(self.reserve * len(rows))
+        if not 0 < n_rows < len(candidates):
+            raise UserError(
+                f"evaluation.reserve={self.reserve} sets {n_rows} of {len(candidates)} rows aside; choose a fraction "
+                "that leaves rows both in the reserve and for the splits."
+            )
+        strata = self.make_strata(data)
+        _, reserve = partition_rows(candidates, n_rows, replace(data, groups=data.units), strata, self.reserve_seed)
+        return np.setdiff1d(rows, reserve), reserve
+
+    def _list_folds(
+        self, data: SplitInput, seed: int, max_folds: int, numbers: np.ndarray, reserve: np.ndarray
+    ) -> tuple[Split, ...]:
+        """Return the splits of rows with the given numbers, each with its validation part, if they are not too many."""
         counts = [getattr(self, each.name) for each in fields(self) if each.name in COUNTED_BY and each.metadata]
         folds: list[Split] = []
         n_bytes = 0
@@ -263,7 +329,7 @@ class Splitter(ABC):
             raise _refuse_folds(f"{math.prod(counts):,}", max_folds)
         for rest, test in self.iter_outer_splits(data, seed):
             train, validation = self._set_validation_aside(rest, data, seed)
-            folds.append(Split(train, validation, test))
+            folds.append(Split(numbers[train], numbers[validation], numbers[test], reserve))
             n_bytes += folds[-1].n_bytes
             if len(folds) > max_folds or n_bytes > MAX_BYTES:
                 raise _refuse_folds(f"more than {len(folds) - 1:,}", max_folds)
@@ -295,8 +361,7 @@ class Splitter(ABC):
             There are too few rows, groups or points in time.
         """
         y = data.y[rows]
-        # The rows of a user-defined fold belong together, for a reason known only to the user.
-        units = data.folds if data.folds is not None else data.groups
+        units = data.units
         if units is not None:
             units = units[rows]
         elif len(np.unique(rows)) < len(rows):

@@ -250,10 +250,10 @@ class Chronological(Splitter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.stratify or self.target_bins is not None:
+        if self.stratify or self.target_bins is not None or self.reserve_seed:
             raise UserError(
-                "evaluation.stratify and evaluation.target_bins choose the rows of each part, but a chronological "
-                "split fixes this; set evaluation.stratify=false, and remove evaluation.target_bins."
+                "evaluation.stratify, evaluation.target_bins and evaluation.reserve_seed choose the rows of each part, "
+                "but a chronological split fixes this; set evaluation.stratify=false, and remove the others."
             )
 
     def make_inner_folds(self, data: SplitInput, rows: np.ndarray, folds: int, seed: int) -> list[TwoParts]:
@@ -265,6 +265,23 @@ class Chronological(Splitter):
             (np.flatnonzero(codes <= earlier[-1]), np.flatnonzero(np.isin(codes, held_out)))
             for earlier, held_out in times
         ]
+
+    def _set_reserve_aside(self, data: SplitInput) -> TwoParts:
+        # Rows in the gap before the reserve are in no part: their targets are not known when the reserve begins.
+        return self._divide_latest(data, "reserve") if self.reserve else super()._set_reserve_aside(data)
+
+    def _divide_latest(self, data: SplitInput, key: str) -> TwoParts:
+        """Return the rows before the gap, and the latest rows, whose fraction of all rows is that of a field."""
+        n_latest = round(getattr(self, key) * len(data.y))
+        first_time = np.sort(data.time_codes)[len(data.y) - n_latest] if n_latest else 0
+        if first_time <= self.gap:
+            part = "testing" if key == "test" else f"the {key}"
+            raise UserError(
+                f"evaluation.{key}={getattr(self, key)} and evaluation.gap={self.gap} leave no rows for training or "
+                f"for {part}; choose others."
+            )
+        earlier = list_rows_between(data, 0, first_time - self.gap)
+        return earlier, list_rows_between(data, first_time, count_times(data))
 
     def _list_full_rows(self, data: SplitInput) -> np.ndarray:
         """Return all rows, or the latest ones if ``max_train_size`` limits them, in the order of time."""
@@ -333,17 +350,10 @@ class TimeHoldout(Chronological):
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield the only split."""
-        n = len(data.y)
-        n_test = round(self.test * n)
-        first_time = np.sort(data.time_codes)[n - n_test] if n_test else 0
-        last = first_time - self.gap
-        if last < 1:
-            raise UserError(
-                f"evaluation.test={self.test} and evaluation.gap={self.gap} leave no rows for training or for testing; "
-                "choose others."
-            )
-        first = 0 if self.max_train_size is None else max(0, last - self.max_train_size)
-        yield list_rows_between(data, first, last), list_rows_between(data, first_time, count_times(data))
+        earlier, test = self._divide_latest(data, "test")
+        n_times = data.time_codes[earlier[-1]] + 1
+        n_left_out = 0 if self.max_train_size is None else max(0, n_times - self.max_train_size)
+        yield earlier[data.time_codes[earlier] >= n_left_out], test
 
 
 def count_times(data: SplitInput) -> int:
