@@ -14,6 +14,7 @@ from bakeoff.pipeline.audit.columns import (
     count_copies,
     count_divided_groups,
     find_identifiers,
+    find_rare_classes,
     find_row_order,
     find_shared_rows,
     find_suspect_columns,
@@ -85,16 +86,19 @@ class Audit:
     columns : {"refuse", "warn", "ignore"}
         The consequence if a column reveals the target, looks like a group identifier, or contains dates that a
         chronological evaluation does not use to order the rows.
+    classes : {"refuse", "warn", "ignore"}
+        The consequence if some folds have no test rows, or no training rows, of a class.
     """
 
     groups: str = WARN
     duplicates: str = WARN
     columns: str = WARN
+    classes: str = WARN
     # Verdicts are keyed by the digest of a dataset, because the jobs of a sweep share datasets.
     _columns_found: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for key in ("groups", "duplicates", "columns"):
+        for key in ("groups", "duplicates", "columns", "classes"):
             action = getattr(self, key)
             if action not in ACTIONS:
                 raise UserError(f"audit.{key}={action!r} is not an action. {did_you_mean(str(action), ACTIONS)}")
@@ -148,6 +152,8 @@ class Audit:
         dataset = experiment.dataset
         if self.groups != IGNORE:
             yield "groups", count_divided_groups(dataset, splits)
+        if self.classes != IGNORE:
+            yield "classes", find_rare_classes(dataset, splits)
         if self.duplicates != IGNORE:
             yield "duplicates", count_copies(dataset, splits)
         if self.columns != IGNORE:

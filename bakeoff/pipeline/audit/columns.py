@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.stages.dataset import Column, Dataset
+from bakeoff.pipeline.text.wording import count_nouns, name_first
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.stages.dataset import Dataset
@@ -112,6 +113,31 @@ def count_copies(dataset: Dataset, splits: Splits) -> Iterator[str]:
         )
 
 
+def find_rare_classes(dataset: Dataset, splits: Splits) -> Iterator[str]:
+    """Yield sentences on classes that some folds do not test, or test without having trained on them.
+
+    Folds with fewer test rows than classes, as in leave-one-out, cannot test each class.
+    """
+    if not dataset.is_classification:
+        return
+    codes, n_rows = np.unique(dataset.y, return_inverse=True, return_counts=True)[1:]
+    tested, fitted = (
+        np.array([np.isin(np.arange(len(n_rows)), codes[getattr(split, part)]) for split in splits.folds])  # (folds, c)
+        for part in ("test", "train")
+    )
+    can_test = np.array([len(split.test) >= len(n_rows) for split in splits.folds])[:, None]
+    for is_affected, lack, effect in ((~tested & can_test, "test", UNDEFINED), (tested & ~fitted, "training", UNKNOWN)):
+        found = [
+            f"{dataset.classes[code]} ({count_nouns(n_rows[code], 'row')}) in {n_folds} of {len(tested)}"
+            for code, n_folds in enumerate(is_affected.sum(axis=0))
+            if n_folds
+        ]
+        if found:
+            yield f"dataset={dataset.name}: some folds have no {lack} row of a class: {name_first(found)}; {effect}."
+
+
+UNDEFINED = "scores by class, such as recall and roc_auc, are undefined there, and so is their mean"
+UNKNOWN = "such a fold tests the class with a model that cannot predict it"
 MIN_MINORITY_ROWS = 10
 """If fewer rows are outside the largest class, a column may separate the classes by chance: one of 50 noise columns
 separates 10 of 20 rows with probability 5e-4."""

@@ -18,7 +18,7 @@ from bakeoff.pipeline.audit.columns import find_suspect_columns
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, fitting, loop
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.stages.splitting import KFold
+from bakeoff.pipeline.stages.splitting import KFold, LeaveOneOut
 
 N = 200
 NOISE = np.random.default_rng(0)
@@ -39,6 +39,34 @@ def numbers(columns: dict[str, Any], y: np.ndarray) -> Dataset:
 def warnings_of(dataset: Dataset, audit: Audit | None = None, **parts: Any) -> tuple[str, ...]:
     built = experiment(dataset, **parts)
     return (audit or Audit()).check(built, built.make_splits()).warnings
+
+
+# Rare classes
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "expected"),
+    [
+        ("a" * 20 + "bb", {}, ["no test row of a class: b (2 rows) in 1 of 3; scores by class"]),
+        ("a" * 20 + "b", {}, ["no test row of a class: b (1 row) in 2 of", "no training row of a class: b (1 row) in 1"]),
+        ("a" * 20 + "bbb", {}, []),
+        ("a" * 20 + "bbb", {"splitter": LeaveOneOut()}, []),
+    ],
+)  # fmt: skip
+def test_classes_that_some_folds_lack_are_named_with_what_follows(
+    text: str, parts: dict[str, Any], expected: list[str]
+) -> None:
+    dataset = classes({}, np.array(list(text)))
+    warnings = warnings_of(replace(dataset, positive=None), **{"splitter": KFold(folds=3), **parts})
+    assert len(warnings) == len(expected)
+    assert all(part in warning for part, warning in zip(expected, warnings, strict=True))
+
+
+def test_folds_without_a_class_can_be_refused_or_ignored() -> None:
+    built = experiment(classes({}, np.array(list("a" * 20 + "bb"))), splitter=KFold(folds=3))
+    with pytest.raises(UserError, match=r"To accept this, set audit\.classes=warn\."):
+        Audit(classes="refuse").check(built, built.make_splits())
+    assert Audit(classes="ignore").check(built, built.make_splits()).warnings == ()
 
 
 # Rows and groups

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.model_selection import TimeSeriesSplit
+from sklearn.model_selection import TimeSeriesSplit, train_test_split
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.splitting import (
@@ -183,6 +183,42 @@ def test_groups_are_never_torn(splitter: Splitter) -> None:
         train, validation, test = (set(GROUPS.groups[part]) for part in (split.train, split.validation, split.test))
         assert not train & validation
         assert not (train | validation) & test
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "splitter"), [((41, 4, 3), KFold()), ((4, 4, 4), KFold()), ((9, 1), KFold(folds=6))]
+)
+def test_a_class_with_fewer_rows_than_folds_has_at_most_one_row_in_each(
+    n_rows: tuple[int, ...], splitter: KFold
+) -> None:
+    target = SplitInput(np.repeat(list("abc")[: len(n_rows)], n_rows), is_classification=True)
+    folds = splits(splitter, target)
+    assert sorted(row for fold in folds for row in fold.test) == list(range(sum(n_rows)))
+    for label, n in zip("abc", n_rows, strict=False):
+        held = sorted(int((target.y[fold.test] == label).sum()) for fold in folds)
+        assert held[-1] == max(1, -(-n // len(folds))), label
+        assert sum(held) == n
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 30 + "d" * 20 + rare for rare in ("b", "bc", "bcc")] + ["abcdefghijklmnopqrst", "aaab"]
+)
+def test_parts_are_stratified_by_the_classes_that_have_rows_for_both(text: str) -> None:
+    target = of(text)
+    for seed in range(5):
+        (split,) = splits(Holdout(test=0.4, validation=0), target, seed)
+        assert len(split.test) == round(0.4 * len(text))
+        counts, all_counts = Counter(target.y[split.test]), Counter(text)
+        frequent = [label for label, n in all_counts.items() if n > 2]
+        assert all(abs(counts[label] - 0.4 * all_counts[label]) <= 1 for label in frequent)
+
+
+def test_rare_classes_leave_the_splits_of_others_as_they_were() -> None:
+    # Two rows suffice for two parts, so that nothing is merged: the rows are those of scikit-learn.
+    target = of("a" * 20 + "bb")
+    (split,) = splits(Holdout(test=0.5, validation=0), target)
+    expected = train_test_split(np.arange(22), test_size=11, stratify=target.y, random_state=0)[1]
+    assert split.test.tolist() == sorted(expected)
 
 
 # The reserve
@@ -481,8 +517,10 @@ def of(text: str, groups: list[int] | None = None, **columns: list[Any]) -> Spli
     ("splitter", "target", "message"),
     [
         (Holdout(test=0.5, validation=0.5), of("ab" * 5), "evaluation.validation=0.5 .* leaves no rows for training"),
-        (KFold(folds=3), of("aaaaabb"), "least populated class .* only 2 members"),
-        (GroupKFold(folds=3), of("ababab", [1, 1, 1, 2, 2, 2]), "3 folds, but there are 2 groups"),
+        (GroupKFold(folds=3), of("abab", [1, 1, 2, 2]), "dataset.groups has 2 groups; use evaluation.folds=2.$"),
+        (GroupKFold(folds=3), of("aaabb", [1] * 5), "has 1 groups; name another column with dataset.groups.$"),
+        (KFold(folds=6), of("aabb"), "n_splits=6 .*; change evaluation.folds=6.$"),
+        (Holdout(validation=0), of("abab", [1] * 4), "n_samples=1.*; change evaluation.test=0.2.$"),
         (TimeSeries(folds=3, validation=0.1), of("abab"), "evaluation.validation=0.1 .* leave no rows"),
         (TimeSeries(folds=3, validation=0.9), of("abab"), "evaluation.validation=0.9 .* leave no rows"),
         (TimeHoldout(gap=8, validation=0), of("ab" * 5), "test=0.2 and evaluation.gap=8 leave no rows for training"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.audit.columns import find_row_order, find_suspect_columns
+from bakeoff.pipeline.audit.columns import UNDEFINED, find_row_order, find_suspect_columns
 from bakeoff.pipeline.commands.inspect.profile import (
     ColumnProfile,
     TableProfile,
@@ -30,9 +30,11 @@ from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.table import DATE, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
 from bakeoff.pipeline.tables.output_file import INSPECTION, NO_FILE, PAGE_FORMAT, name_file, require_output, write_whole
-from bakeoff.pipeline.text.wording import MISSING_VALUE
+from bakeoff.pipeline.text.wording import MISSING_VALUE, count_nouns, name_first
 from bakeoff.pipeline.tracking.store import list_store_paths
 
+N_FOLDS = 5
+"""The default of evaluation=kfold."""
 KINDS_WITHOUT_HISTOGRAM = (IDENTIFIER, TEXT)
 
 
@@ -166,6 +168,7 @@ def _make_profile(dataset: Dataset, columns: tuple[ColumnProfile, ...], frame: p
         suspicions=(
             *find_row_order(dataset.name, dataset.columns),
             *find_suspect_columns(dataset),
+            *_find_rare_classes(dataset),
             *_count_copies(frame),
         ),
     )
@@ -200,6 +203,19 @@ def _profile_target(dataset: Dataset) -> ColumnProfile:
     kind = NUMERIC if is_number else NOMINAL
     column = Column(dataset.target, kind, f"target of {dataset.task}", TARGET, 0, cells.nunique(), values)
     return ColumnProfile(column, count_cells(cells))
+
+
+def _find_rare_classes(dataset: Dataset) -> Iterator[str]:
+    """Yield a message about classes with fewer rows than folds, if there are any."""
+    if not dataset.is_classification:
+        return
+    n_rows = pd.Series(dataset.y).value_counts()
+    rare = [f"{label} ({count_nouns(n, 'row')})" for label, n in n_rows.items() if n < N_FOLDS]
+    if rare:
+        yield (
+            f"{dataset.target}: not every fold of evaluation=kfold can test classes with fewer than {N_FOLDS} rows: "
+            f"{name_first(rare)}; {UNDEFINED}."
+        )
 
 
 def _count_copies(frame: pd.DataFrame) -> Iterator[str]:

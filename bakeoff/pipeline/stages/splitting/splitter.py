@@ -168,10 +168,10 @@ MAX_BYTES = 2_000_000_000
 """The maximum memory for the row numbers of all splits."""
 COUNTED_BY = ("folds", "repeats")
 """Fields whose product is the number of splits."""
-CURE = "change evaluation.folds, evaluation.gap, evaluation.target_bins or a fraction, or set evaluation.stratify=false"
+SIZES = ("folds", "gap", "test_size", "test", "validation", "reserve")
+"""Fields that decide how many rows, groups or points in time the parts need."""
 RARE_CLASS = "The least populated class"
-"""The beginning of scikit-learn's warning about a class that some folds lack."""
-RESERVE_CURE = "use a larger or smaller evaluation.reserve, or evaluation.stratify=false"
+"""The beginning of scikit-learn's warning about a class that some folds lack, which the audit reports."""
 COLUMNS = (
     ("groups", "keeps_groups", "dataset.groups", "group_kfold, leave_one_group_out or holdout"),
     ("parts", "keeps_parts", "dataset.split or dataset.test_path", "fixed"),
@@ -193,12 +193,12 @@ def fraction(default: float, *, allow_zero: bool) -> Any:
 
 @contextmanager
 def refusing(cure: str) -> Iterator[None]:
-    """Turn scikit-learn's errors about too few rows and its warning about rare classes into refusals."""
+    """Turn scikit-learn's errors about too few rows into refusals."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", RARE_CLASS, UserWarning)
+        warnings.filterwarnings("ignore", RARE_CLASS, UserWarning)
         try:
             yield
-        except (ValueError, UserWarning) as error:
+        except ValueError as error:
             reason = str(error).splitlines()[0].rstrip(".")
             raise UserError(f"evaluation: {reason}; {cure}.") from error
 
@@ -282,10 +282,10 @@ class Splitter(ABC):
                 raise UserError(
                     f"{key} is set, but this evaluation ignores it; use evaluation={evaluations}, or remove {key}."
                 )
-        with refusing(RESERVE_CURE):
+        keys = [f"evaluation.{name}={value}" for name in SIZES if (value := getattr(self, name, None))]
+        with refusing(f"change {' or '.join(keys) or 'evaluation'}"):
             others, reserve = self._set_reserve_aside(data)
-        data = data.select(others)
-        with refusing(CURE):
+            data = data.select(others)
             folds = self._list_folds(data, seed, max_folds, others, reserve)
             # If there is one fold, the run's model is the one that was scored.
             is_scored = len(folds) == 1 and not self.repeats_rows
@@ -379,7 +379,6 @@ class Splitter(ABC):
                 k_fold = model_selection.StratifiedKFold if can_stratify else model_selection.KFold
             splitter = k_fold(folds, shuffle=True, random_state=seed)
             # A class with fewer rows than folds is in only some folds, but in every part to fit on.
-            warnings.filterwarnings("ignore", RARE_CLASS, UserWarning)
             return list(splitter.split(rows, y, units))
 
     def make_strata(self, data: SplitInput) -> np.ndarray | None:
@@ -474,6 +473,22 @@ def require_groups(groups: np.ndarray, folds: int) -> None:
         raise ValueError(f"{folds} folds, but there are {n_groups} groups")
 
 
+def merge_rarest(strata: np.ndarray, n_most: int) -> np.ndarray:
+    """Return strata (m,) with at least two rows each, and at most ``n_most`` of them; the rarest become one.
+
+    Parameters
+    ----------
+    strata : ndarray of shape (m,)
+    n_most : int
+        The number of rows of the smaller part, which cannot have a row of more strata.
+    """
+    codes, counts = np.unique(strata, return_inverse=True, return_counts=True)[1:]
+    n_single = int((counts < 2).sum())
+    n_merged = max(len(counts) - n_most + 1, n_single, 2 * min(n_single, 1))
+    ranks = np.argsort(np.argsort(counts, kind="stable"))  # (c,), the rarest first
+    return strata if n_merged < 2 else np.maximum(ranks[codes], n_merged - 1)
+
+
 def partition_rows(rows: np.ndarray, n_second: int, data: SplitInput, strata: np.ndarray | None, seed: int) -> TwoParts:
     """Shuffle rows and divide them into two parts.
 
@@ -486,7 +501,7 @@ def partition_rows(rows: np.ndarray, n_second: int, data: SplitInput, strata: np
     data : SplitInput
         The information about all rows.
     strata : ndarray of shape (n,) or None
-        The strata of all rows; both parts keep their proportions, unless rows have groups.
+        The strata of all rows; both parts keep their proportions as far as they have rows, unless rows have groups.
     seed : int
 
     Returns
@@ -496,13 +511,13 @@ def partition_rows(rows: np.ndarray, n_second: int, data: SplitInput, strata: np
     Raises
     ------
     ValueError
-        A class has too few rows, or there are too few groups.
+        There are too few rows or groups.
     """
     if data.groups is not None:
         splitter = model_selection.GroupShuffleSplit(1, test_size=n_second / len(rows), random_state=seed)
         first, second = next(splitter.split(rows, groups=data.groups[rows]))
         return rows[first], rows[second]
-    labels = None if strata is None else strata[rows]
+    labels = None if strata is None else merge_rarest(strata[rows], min(n_second, len(rows) - n_second))
     first, second = model_selection.train_test_split(rows, test_size=n_second, stratify=labels, random_state=seed)
     # Rows keep the order of the dataset: the shuffle only determines the parts.
     return np.sort(first), np.sort(second)

@@ -25,7 +25,6 @@ from bakeoff.pipeline.stages.splitting.splitter import (
     fraction,
     partition_rows,
     refusing,
-    require_groups,
 )
 
 
@@ -79,6 +78,9 @@ class KFold(Splitter):
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield ``folds`` × ``repeats`` splits."""
         strata = self.make_strata(data)
+        if strata is not None and np.unique(strata, return_counts=True)[1].max() < self.folds:
+            # scikit-learn needs a stratum with a row for each fold: rows of the same or neighbouring strata are one.
+            strata = np.argsort(np.argsort(strata, kind="stable")) // self.folds
         k_fold = self.plain if strata is None else self.stratified
         for repeat in range(self.first_repeat, self.first_repeat + self.repeats):
             splitter = k_fold(self.folds, shuffle=True, random_state=seed + repeat)
@@ -151,7 +153,10 @@ class GroupKFold(KFold):
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield ``folds`` × ``repeats`` splits."""
-        require_groups(_require_column(data.groups, "group_kfold", "groups"), self.folds)
+        n_groups = len(np.unique(_require_column(data.groups, "group_kfold", "groups")))
+        if n_groups < self.folds:
+            cure = f"use evaluation.folds={n_groups}" if n_groups > 1 else "name another column with dataset.groups"
+            raise UserError(f"evaluation.folds={self.folds}, but dataset.groups has {n_groups} groups; {cure}.")
         yield from super().iter_outer_splits(data, seed)
 
 

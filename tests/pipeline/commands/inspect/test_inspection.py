@@ -171,6 +171,13 @@ def test_dates_are_counted_by_day_or_by_range(days: int, first: str, n: int) -> 
 # The command
 
 
+def test_classes_with_fewer_rows_than_the_folds_of_a_cross_validation_are_suspicious(bakeoff: Bakeoff) -> None:
+    rows = "".join(f"{i},{label}\n" for i, label in enumerate("aaaaabbbbcc"))
+    (bakeoff.folder / "zoo.csv").write_text(f"x,y\n{rows}")
+    answer = bakeoff("inspect", "zoo.csv", "target=y")
+    assert "test classes with fewer than 5 rows: b (4 rows), c (2 rows)" in " ".join(answer.out.split())
+
+
 def test_the_command_prints_a_row_for_each_column_and_a_line_for_each_suspicion(bakeoff: Bakeoff) -> None:
     wheel_frame("titanic").to_csv(bakeoff.folder / "it's a file.csv", index=False)
     answer = bakeoff("inspect", "it's a file.csv", "target=survived", "output=none")
