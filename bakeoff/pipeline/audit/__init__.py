@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.audit.columns import (
     count_copies,
     count_divided_groups,
+    find_broken_order,
     find_identifiers,
     find_rare_classes,
     find_row_order,
@@ -118,12 +119,13 @@ class Audit:
         Raises
         ------
         UserError
-            A row would be both fitted on and tested, or a finding must be refused.
+            A row would be both fitted on and tested, a chronological evaluation would test the past, or a finding must
+            be refused.
         """
         # This check has no key: a score on fitted rows is wrong, while other findings may be harmless.
-        shared = find_shared_rows(splits)
-        if shared:
-            raise UserError(f"{shared} Correct the splitter, or set audit=none to accept this.")
+        broken = find_shared_rows(splits) or find_broken_order(experiment, splits)
+        if broken:
+            raise UserError(f"{broken} Correct the splitter, or set audit=none to accept this.")
         warnings: list[str] = []
         for key, sentences in self._iter_findings(experiment, splits):
             for sentence in sentences:
@@ -150,7 +152,7 @@ class Audit:
     def _iter_findings(self, experiment: Experiment, splits: Splits) -> Iterator[tuple[str, Iterable[str]]]:
         """Yield the sentences of each check that is not ignored, with the key that determines the consequence."""
         dataset = experiment.dataset
-        if self.groups != IGNORE:
+        if self.groups != IGNORE and getattr(experiment.splitter, "groups", "") != "seen":
             yield "groups", count_divided_groups(dataset, splits)
         if self.classes != IGNORE:
             yield "classes", find_rare_classes(dataset, splits)

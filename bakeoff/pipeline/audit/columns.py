@@ -20,6 +20,7 @@ from bakeoff.pipeline.stages.dataset import Column, Dataset
 from bakeoff.pipeline.text.wording import count_nouns, name_first
 
 if TYPE_CHECKING:
+    from bakeoff.pipeline.experiment import Experiment
     from bakeoff.pipeline.stages.dataset import Dataset
     from bakeoff.pipeline.stages.splitting import Split, Splits
 
@@ -39,6 +40,21 @@ def find_shared_rows(splits: Splits) -> str:
             if n_shared:
                 parts = "training or validation rows too" if name == "test" else "rows of a part"
                 return f"evaluation: fold {number} would use {n_shared} of its {len(rows)} {name} rows as {parts}."
+    return ""
+
+
+def find_broken_order(experiment: Experiment, splits: Splits) -> str:
+    """Return a sentence on a fold that tests rows of the past, or of groups that contradict its rule; empty if none."""
+    data = experiment.split_input
+    rule = getattr(experiment.splitter, "groups", "")
+    for number, split in enumerate(splits.folds if experiment.splitter.keeps_order else ()):
+        fitted = list_fitted_rows(split)
+        if data.time_codes[fitted].max() >= data.time_codes[split.test].min():
+            return f"evaluation: fold {number} would test rows that do not follow all rows that it fits on."
+        if rule and data.groups is not None:
+            is_seen = np.isin(data.groups[split.test], data.groups[fitted])
+            if not (is_seen if rule == "seen" else ~is_seen).all():
+                return f"evaluation: fold {number} would test rows of groups that are not {rule}."
     return ""
 
 
@@ -125,7 +141,7 @@ def find_rare_classes(dataset: Dataset, splits: Splits) -> Iterator[str]:
         np.array([np.isin(np.arange(len(n_rows)), codes[getattr(split, part)]) for split in splits.folds])  # (folds, c)
         for part in ("test", "train")
     )
-    can_test = np.array([len(split.test) >= len(n_rows) for split in splits.folds])[:, None]
+    can_test = max(len(split.test) for split in splits.folds) >= len(n_rows)
     for is_affected, lack, effect in ((~tested & can_test, "test", UNDEFINED), (tested & ~fitted, "training", UNKNOWN)):
         found = [
             f"{dataset.classes[code]} ({count_nouns(n_rows[code], 'row')}) in {n_folds} of {len(tested)}"

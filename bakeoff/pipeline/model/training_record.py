@@ -120,7 +120,8 @@ def describe_rows(n_rows: int, n_train: int, n_validation: int, n_test: int, n_r
     """
     if n_train == n_rows:
         return f"fitted on all {n_rows:,} rows"
-    parts = {"for validation": n_validation, "for the test": n_test, "in the reserve": n_reserve}
+    n_left = max(0, n_rows - n_train - n_validation - n_test - n_reserve)
+    parts = {"for validation": n_validation, "for the test": n_test, "in the reserve": n_reserve, "in no part": n_left}
     others = ", ".join(f"{count:,} {use}" for use, count in parts.items() if count)
     fitted = f"fitted on {n_train:,} of {n_rows:,} rows"
     return f"{fitted} ({others})" if others else fitted

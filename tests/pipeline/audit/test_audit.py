@@ -18,7 +18,7 @@ from bakeoff.pipeline.audit.columns import find_suspect_columns
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, fitting, loop
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.stages.splitting import KFold, LeaveOneOut
+from bakeoff.pipeline.stages.splitting import GroupTimeSeries, KFold, LeaveOneOut, Split, Splits
 
 N = 200
 NOISE = np.random.default_rng(0)
@@ -41,6 +41,33 @@ def warnings_of(dataset: Dataset, audit: Audit | None = None, **parts: Any) -> t
     return (audit or Audit()).check(built, built.make_splits()).warnings
 
 
+# Order of time
+
+
+@pytest.mark.parametrize(
+    ("rule", "train", "test", "expected"),
+    [
+        ("seen", [0, 1, 2], [3, 4], ""),
+        ("seen", [0, 1, 4], [3, 2], "fold 0 would test rows that do not follow"),
+        ("seen", [0, 1], [3, 5], "fold 0 would test rows of groups that are not seen"),
+        ("new", [0, 1], [4, 5], ""),
+        ("new", [0, 1, 2], [3, 5], "fold 0 would test rows of groups that are not new"),
+    ],
+)
+def test_tests_of_the_past_and_of_groups_that_contradict_the_rule_are_refused(
+    rule: Any, train: list[int], test: list[int], expected: str
+) -> None:
+    data = replace(numbered(6), groups=np.array([0, 0, 1, 0, 1, 2]), times=np.arange(6))
+    groups = {"seen": data.groups, "new": np.array([0, 0, 1, 0, 2, 2])}[rule]
+    built = experiment(replace(data, groups=groups), splitter=GroupTimeSeries(groups=rule))
+    splits = Splits((Split(np.array(train), np.array([], dtype=int), np.array(test)),), None)
+    if expected:
+        with pytest.raises(UserError, match=expected):
+            Audit().check(built, splits)
+    else:
+        assert not any("groups" in warning for warning in Audit().check(built, splits).warnings)
+
+
 # Rare classes
 
 
@@ -48,7 +75,7 @@ def warnings_of(dataset: Dataset, audit: Audit | None = None, **parts: Any) -> t
     ("text", "parts", "expected"),
     [
         ("a" * 20 + "bb", {}, ["no test row of a class: b (2 rows) in 1 of 3; scores by class"]),
-        ("a" * 20 + "b", {}, ["no test row of a class: b (1 row) in 2 of", "no training row of a class: b (1 row) in 1"]),
+        ("a" * 20 + "b", {}, ["no test row of a class: b (1 row)", "no training row of a class: b (1 row)"]),
         ("a" * 20 + "bbb", {}, []),
         ("a" * 20 + "bbb", {"splitter": LeaveOneOut()}, []),
     ],

@@ -16,6 +16,8 @@ from bakeoff.pipeline.stages.splitting import (
     FixedFolds,
     FixedSplit,
     GroupKFold,
+    GroupTimeHoldout,
+    GroupTimeSeries,
     Holdout,
     KFold,
     LeaveOneGroupOut,
@@ -65,6 +67,13 @@ SPLITTERS: list[tuple[Splitter, SplitInput, int]] = [
     (Bootstrap(repeats=7), LABELS, 7),
     (Bootstrap(repeats=7, stratify=True, validation=0.2), LABELS, 7),
 ]
+# Ten groups with 24 rows each, at the times 0 to 23; a third of the groups begins at 10.
+PANEL = SplitInput(
+    np.tile(list("ab"), 120),
+    is_classification=True,
+    groups=np.repeat(np.arange(10), 24),
+    times=np.concatenate([np.arange(24) if group % 3 else np.arange(10, 34) for group in range(10)]),
+)
 PLAIN = (TimeSeries, TimeHoldout, LeaveOneOut, LeaveOneGroupOut, FixedFolds, FixedSplit)
 """Splitters that shuffle validation rows at most, and those that are in the order of time none."""
 
@@ -408,6 +417,88 @@ def test_the_fit_on_all_rows_is_limited_to_the_window() -> None:
     assert refit.train.tolist() == list(range(70, 92))
 
 
+# Groups and time together
+
+
+PANEL_SPLITTERS: list[GroupTimeSeries | GroupTimeHoldout] = [
+    GroupTimeSeries(folds=3),
+    GroupTimeSeries(folds=3, groups="new"),
+    GroupTimeSeries(folds=3, test_size=4, groups="new", gap=1, validation=0.25, reserve=0.15),
+    GroupTimeSeries(folds=3, test_size=4, gap=1, validation=0.25, reserve=0.15),
+    GroupTimeHoldout(validation=0.2, gap=1),
+    GroupTimeHoldout(validation=0.2, gap=1, groups="new"),
+]
+
+
+@pytest.mark.parametrize("splitter", PANEL_SPLITTERS)
+def test_a_part_of_a_panel_has_later_rows_and_groups_that_are_as_asked_for(
+    splitter: GroupTimeSeries | GroupTimeHoldout,
+) -> None:
+    groups, times = PANEL.groups, PANEL.time_codes
+    assert groups is not None
+    built = splitter.make_splits(PANEL, 0)
+
+    def check(earlier: np.ndarray, later: np.ndarray) -> None:
+        assert len(earlier) > 0
+        assert len(later) > 0
+        assert times[later].min() - times[earlier].max() > splitter.gap
+        is_seen = np.isin(groups[later], groups[earlier])
+        assert is_seen.all() if splitter.groups == "seen" else not is_seen.any()
+
+    for split in [*built.folds, *([built.final] if built.final else [])]:
+        fitted = np.concatenate([split.train, split.validation])
+        check(fitted, split.test)
+        if splitter.validation and splitter.groups == "new":
+            check(split.train, split.validation)
+        inner = splitter.make_inner_folds(PANEL, split.train, 2, seed=0)
+        assert len(inner) == 2
+        for fit, held_out in inner:
+            check(split.train[fit], split.train[held_out])
+
+
+def test_the_later_rows_of_seen_groups_are_all_rows_of_a_time_series_but_those_of_groups_that_begin_there() -> None:
+    assert PANEL.groups is not None
+    plain = TimeSeries(folds=3).make_splits(replace(PANEL, groups=None), 0).folds
+    for split, whole in zip(splits(GroupTimeSeries(folds=3), PANEL), plain, strict=True):
+        assert np.array_equal(split.train, whole.train)
+        is_seen = np.isin(PANEL.groups[whole.test], PANEL.groups[whole.train])
+        assert np.array_equal(split.test, whole.test[is_seen])
+
+
+def test_new_groups_are_those_that_begin_later_and_another_fifth_of_the_others_for_each_fold() -> None:
+    whole = replace(PANEL, times=np.tile(np.arange(24), 10))  # all groups from the beginning to the end
+    assert whole.groups is not None
+    tested = [set(whole.groups[split.test].tolist()) for split in splits(GroupTimeSeries(groups="new"), whole)]
+    assert [len(fold) for fold in tested] == [2] * 5
+    assert set.union(*tested) == set(range(10))
+    # The proportions of the classes are kept among the groups that are held out.
+    by_group = replace(whole, y=np.repeat(list("ababababab"), 24))
+    for split in splits(GroupTimeSeries(groups="new"), by_group):
+        assert Counter(by_group.y[split.test])["a"] == len(split.test) / 2
+
+
+def test_groups_that_follow_one_another_are_split_as_in_the_proposal_to_scikit_learn() -> None:
+    # Pull request 16236 of scikit-learn, which resolves issue 14257: each group is a point in time.
+    letters = np.array(list("aaaaaabbbbbccccddd"))
+    target = SplitInput(np.arange(18.0), is_classification=False, groups=letters, times=letters)
+    made = splits(GroupTimeSeries(folds=3, groups="new"), target)
+    found = [("".join(sorted(set(letters[split.train]))), "".join(sorted(set(letters[split.test])))) for split in made]
+    assert found == [("a", "b"), ("ab", "c"), ("abc", "d")]
+    assert [len(split.train) for split in made] == [6, 11, 15]
+
+
+def test_months_of_customers_are_split_as_in_the_schedule_of_autogluon() -> None:
+    # Issue 4492 of AutoGluon: five folds of six months test the months 2 to 6, each after all earlier ones. There,
+    # groups cannot be declared as well (pull request 5891).
+    months, customers = np.repeat(np.arange(1, 7), 10), np.tile(np.arange(10), 6)
+    target = SplitInput(np.arange(60.0), is_classification=False, groups=customers, times=months)
+    for groups, n_customers in (("seen", 10), ("new", 2)):
+        made = splits(GroupTimeSeries(folds=5, groups=groups), target)  # type: ignore[arg-type]
+        assert [set(months[split.test].tolist()) for split in made] == [{2}, {3}, {4}, {5}, {6}]
+        assert [set(months[split.train].tolist()) for split in made] == [set(range(1, n)) for n in range(2, 7)]
+        assert {len(split.test) for split in made} == {n_customers}
+
+
 # The fit on all rows
 
 
@@ -507,7 +598,7 @@ def test_wrong_values_are_refused(splitter: type[Splitter], values: dict[str, An
         splitter(**values)
 
 
-def of(text: str, groups: list[int] | None = None, **columns: list[Any]) -> SplitInput:
+def of(text: str, groups: list[int] | list[str] | None = None, **columns: list[Any]) -> SplitInput:
     given = columns if groups is None else {"groups": groups, **columns}
     arrays: dict[str, Any] = {name: np.array(values) for name, values in given.items()}
     return SplitInput(np.array(list(text)), is_classification=True, **arrays)
@@ -527,6 +618,15 @@ def of(text: str, groups: list[int] | None = None, **columns: list[Any]) -> Spli
         (TimeHoldout(gap=6), of("ab" * 5), "evaluation.validation=0.2 and evaluation.gap=6 leave no rows"),
         (FixedSplit(), of("ab", parts=["test", "test"]), "needs rows of the part 'train'"),
         (FixedFolds(), of("aabb", folds=[-1, -1, -2, -2]), "or negative values only"),
+        (
+            GroupTimeSeries(folds=2),
+            of("abab", list("wxyz")),
+            "evaluation.groups=seen leaves no rows .*; use evaluation.groups=new",
+        ),
+        (GroupTimeHoldout(groups="new", validation=0), of("abab", [1] * 4), "groups=new leaves no rows .*groups=seen"),
+        (GroupTimeHoldout(), of("abab"), "needs dataset.groups"),
+        (TimeSeries(), of("ab", [1, 2], times=[1, 2]), "dataset.groups is set, .* use evaluation=group_time_series or"),
+        (GroupKFold(), of("ab", [1, 2], times=[1, 2]), "dataset.time is set, .* use evaluation=group_time_series or"),
         (KFold(reserve=0.01), of("ab" * 5), "evaluation.reserve=0.01 sets 0 of 10 rows aside"),
         (KFold(reserve=0.99), of("ab" * 5), "evaluation.reserve=0.99 sets 10 of 10 rows aside"),
         (TimeSeries(reserve=0.5, gap=5), of("ab" * 5), "reserve=0.5 and evaluation.gap=5 leave no rows for training"),

@@ -179,6 +179,8 @@ COLUMNS = (
     ("times", "keeps_order", "dataset.time", "time_series or time_holdout"),
 )
 """A property of rows, the class variable of the splitters that respect it, its key, and these splitters."""
+PANEL = "group_time_series or group_time_holdout"
+"""The splitters that respect both groups and times."""
 
 
 def count(default: int | None, at_least: int) -> Any:
@@ -279,6 +281,8 @@ class Splitter(ABC):
         """
         for name, keeps, key, evaluations in COLUMNS:
             if getattr(data, name) is not None and not getattr(self, keeps):
+                if data.groups is not None and data.times is not None:
+                    evaluations = PANEL
                 raise UserError(
                     f"{key} is set, but this evaluation ignores it; use evaluation={evaluations}, or remove {key}."
                 )
@@ -373,7 +377,9 @@ class Splitter(ABC):
             can_stratify = counts.min() >= 2 and counts.max() >= folds
         with refusing(f"use fewer than {folds} folds (tuning.folds, calibration.folds, threshold.folds)"):
             if units is not None:
-                require_groups(units, folds)
+                n_units = len(np.unique(units))
+                if n_units < folds:  # scikit-learn allows it for stratified folds
+                    raise ValueError(f"{folds} folds, but there are {n_units} groups")
                 k_fold = model_selection.StratifiedGroupKFold if can_stratify else model_selection.GroupKFold
             else:
                 k_fold = model_selection.StratifiedKFold if can_stratify else model_selection.KFold
@@ -464,13 +470,6 @@ def _refuse_folds(n_folds: str, max_folds: int) -> UserError:
         f"evaluation would fit {n_folds} folds, but max_folds={max_folds}, and the row numbers of all folds may "
         f"use {MAX_BYTES / 1e9:.0f} GB; use fewer folds, repeats or rows."
     )
-
-
-def require_groups(groups: np.ndarray, folds: int) -> None:
-    """Reject more folds than groups, which scikit-learn allows for stratified folds."""
-    n_groups = len(np.unique(groups))
-    if n_groups < folds:
-        raise ValueError(f"{folds} folds, but there are {n_groups} groups")
 
 
 def merge_rarest(strata: np.ndarray, n_most: int) -> np.ndarray:

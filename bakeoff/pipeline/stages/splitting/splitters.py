@@ -6,13 +6,13 @@ value of ``dataset.time``, whose rows stay together, or, without that key, a row
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn import model_selection
 from sklearn.utils import resample
 
-from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.splitting.splitter import (
     NO_ROWS,
     TEST,
@@ -26,6 +26,10 @@ from bakeoff.pipeline.stages.splitting.splitter import (
     partition_rows,
     refusing,
 )
+
+GROUP_RULES = ("seen", "new")
+NEW_PARTS = 5
+"""One of this many parts of the groups is held out from the earlier rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,30 +267,39 @@ class Chronological(Splitter):
 
     def make_inner_folds(self, data: SplitInput, rows: np.ndarray, folds: int, seed: int) -> list[TwoParts]:
         """Divide the training rows in the order of time: each fold follows, after the same gap, the rows to fit on."""
-        codes = np.unique(data.time_codes[rows], return_inverse=True)[1]
+        data = data.select(rows)
+        codes = data.time_codes
         with refusing(f"use fewer than {folds} folds (tuning.folds, calibration.folds, threshold.folds)"):
-            times = list(model_selection.TimeSeriesSplit(folds, gap=self.gap).split(np.arange(codes.max() + 1)))
+            times = list(model_selection.TimeSeriesSplit(folds, gap=self.gap).split(np.arange(count_times(data))))
         return [
-            (np.flatnonzero(codes <= earlier[-1]), np.flatnonzero(np.isin(codes, held_out)))
-            for earlier, held_out in times
+            self._relate(data, np.flatnonzero(codes <= before[-1]), np.flatnonzero(np.isin(codes, after)), number, seed)
+            for number, (before, after) in enumerate(times)
         ]
+
+    def _relate(self, data: SplitInput, earlier: np.ndarray, later: np.ndarray, number: int, seed: int) -> TwoParts:
+        """Return the rows to fit on and the later rows of a part that is predicted from them, the ``number``-th."""
+        return earlier, later
 
     def _set_reserve_aside(self, data: SplitInput) -> TwoParts:
         # Rows in the gap before the reserve are in no part: their targets are not known when the reserve begins.
-        return self._divide_latest(data, "reserve") if self.reserve else super()._set_reserve_aside(data)
+        if not self.reserve:
+            return super()._set_reserve_aside(data)
+        rows = list_rows_between(data, 0, count_times(data))
+        return self._relate(data, *self._divide_latest(data, rows, "reserve", len(rows)), 0, 0)
 
-    def _divide_latest(self, data: SplitInput, key: str) -> TwoParts:
-        """Return the rows before the gap, and the latest rows, whose fraction of all rows is that of a field."""
-        n_latest = round(getattr(self, key) * len(data.y))
-        first_time = np.sort(data.time_codes)[len(data.y) - n_latest] if n_latest else 0
-        if first_time <= self.gap:
-            part = "testing" if key == "test" else f"the {key}"
+    def _divide_latest(self, data: SplitInput, rows: np.ndarray, key: str, n_rows: int) -> TwoParts:
+        """Divide rows, in the order of time, into those before the gap and the latest: a field's fraction of n_rows."""
+        n_latest = round(getattr(self, key) * n_rows)
+        times = data.time_codes[rows]
+        first_time = times[max(0, len(rows) - n_latest)] if n_latest else 0
+        # An earlier row must not lie in the gap before the latest ones, nor share a time with them.
+        earlier = rows[times < first_time - self.gap]
+        if not len(earlier):
             raise UserError(
                 f"evaluation.{key}={getattr(self, key)} and evaluation.gap={self.gap} leave no rows for training or "
-                f"for {part}; choose others."
+                f"for the {key} part; choose others."
             )
-        earlier = list_rows_between(data, 0, first_time - self.gap)
-        return earlier, list_rows_between(data, first_time, count_times(data))
+        return earlier, rows[times >= first_time]
 
     def _list_full_rows(self, data: SplitInput) -> np.ndarray:
         """Return all rows, or the latest ones if ``max_train_size`` limits them, in the order of time."""
@@ -298,17 +311,7 @@ class Chronological(Splitter):
         if self.validation == 0:
             return rest, NO_ROWS
         n_rows = len(data.y) if self.is_fraction_of_all else len(rest)
-        n_validation = round(self.validation * n_rows)
-        times = data.time_codes[rest]  # (rest,), ascending
-        first_time = times[max(0, len(rest) - n_validation)] if n_validation else np.inf
-        # A training row must not lie in the gap before the validation part, nor share a time with it.
-        train = rest[times < first_time - self.gap]
-        if n_validation == 0 or len(train) == 0:
-            raise UserError(
-                f"evaluation.validation={self.validation} and evaluation.gap={self.gap} leave no rows for training or "
-                "for validation; choose others."
-            )
-        return train, rest[times >= first_time]
+        return self._divide_latest(data, rest, "validation", n_rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,9 +336,10 @@ class TimeSeries(Chronological):
         splitter = model_selection.TimeSeriesSplit(
             self.folds, max_train_size=self.max_train_size, test_size=self.test_size, gap=self.gap
         )
-        for rest_times, test_times in splitter.split(np.arange(count_times(data))):
+        for number, (rest_times, test_times) in enumerate(splitter.split(np.arange(count_times(data)))):
             rest = list_rows_between(data, rest_times[0], rest_times[-1] + 1)
-            yield rest, list_rows_between(data, test_times[0], test_times[-1] + 1)
+            test = list_rows_between(data, test_times[0], test_times[-1] + 1)
+            yield self._relate(data, rest, test, number, seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -355,10 +359,73 @@ class TimeHoldout(Chronological):
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield the only split."""
-        earlier, test = self._divide_latest(data, "test")
+        rows = list_rows_between(data, 0, count_times(data))
+        earlier, test = self._divide_latest(data, rows, "test", len(rows))
         n_times = data.time_codes[earlier[-1]] + 1
         n_left_out = 0 if self.max_train_size is None else max(0, n_times - self.max_train_size)
-        yield earlier[data.time_codes[earlier] >= n_left_out], test
+        yield self._relate(data, earlier[data.time_codes[earlier] >= n_left_out], test, 0, seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupChronological(Chronological):
+    """Abstract: generate splits in the order of time that say of each later row whether its group is known.
+
+    Parameters
+    ----------
+    groups : {"seen", "new"}
+        Whether each predicted part has the later rows of groups with rows to fit on, or the later rows of groups
+        without. A fifth of the groups with rows on both sides, another one for each split, count as new: their earlier
+        rows are left out. All other later rows are left out.
+
+    References
+    ----------
+    Roberts, D. R. et al. (2017). Cross-validation strategies for data with temporal, spatial, hierarchical, or
+    phylogenetic structure. Ecography 40(8), 913-929.
+    """
+
+    groups: Literal["seen", "new"] = "seen"
+
+    keeps_groups: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.groups not in GROUP_RULES:
+            raise UserError(f"evaluation.groups={self.groups} is not a rule. {did_you_mean(self.groups, GROUP_RULES)}")
+
+    def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> TwoParts:
+        train, validation = super()._set_validation_aside(rest, data, seed)
+        # Test rows of a group whose first rows are validation rows are still rows of a group with earlier rows.
+        is_any = self.groups == "seen" or not len(validation)
+        return (train, validation) if is_any else self._relate(data, train, validation, 0, seed)
+
+    def _relate(self, data: SplitInput, earlier: np.ndarray, later: np.ndarray, number: int, seed: int) -> TwoParts:
+        groups = _require_column(data.groups, "group_time_series or group_time_holdout", "groups")
+        known = later[np.isin(groups[later], groups[earlier])]
+        n_parts = min(NEW_PARTS, len(np.unique(groups[known])))
+        predicted = known
+        if self.groups == "new":
+            if n_parts > 1:
+                # Folds of whole groups, with the proportions of the classes if these have enough rows.
+                _, held_out = Splitter.make_inner_folds(self, data, known, n_parts, seed)[number % n_parts]
+                earlier = earlier[~np.isin(groups[earlier], groups[known[held_out]])]
+            predicted = later[~np.isin(groups[later], groups[earlier])]
+        if not len(earlier) or not len(predicted):
+            other = "new" if self.groups == "seen" else "seen"
+            raise UserError(
+                f"evaluation.groups={self.groups} leaves no rows to fit on or to predict in one of the parts; use "
+                f"evaluation.groups={other}, or larger or fewer parts."
+            )
+        return earlier, predicted
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupTimeSeries(TimeSeries, GroupChronological):
+    """The splits of `TimeSeries`, of which each tests seen or new groups."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupTimeHoldout(TimeHoldout, GroupChronological):
+    """The split of `TimeHoldout`, which tests seen or new groups."""
 
 
 def count_times(data: SplitInput) -> int:
