@@ -66,6 +66,11 @@ class SplitInput:
             return np.arange(len(self.y))
         return np.unique(self.times, return_inverse=True)[1]
 
+    @cached_property
+    def time_order(self) -> np.ndarray:
+        """The numbers of all rows in the order of time, shape (n,)."""
+        return np.argsort(self.time_codes, kind="stable")
+
     @property
     def units(self) -> np.ndarray | None:
         """The values of shape (n,) whose rows belong together: user-defined folds, or else groups."""

@@ -284,8 +284,7 @@ class Chronological(Splitter):
         # Rows in the gap before the reserve are in no part: their targets are not known when the reserve begins.
         if not self.reserve:
             return super()._set_reserve_aside(data)
-        rows = list_rows_between(data, 0, count_times(data))
-        return self._relate(data, *self._divide_latest(data, rows, "reserve", len(rows)), 0, 0)
+        return self._relate(data, *self._divide_latest(data, data.time_order, "reserve", len(data.y)), 0, 0)
 
     def _divide_latest(self, data: SplitInput, rows: np.ndarray, key: str, n_rows: int) -> TwoParts:
         """Divide rows, in the order of time, into those before the gap and the latest: a field's fraction of n_rows."""
@@ -303,9 +302,12 @@ class Chronological(Splitter):
 
     def _list_full_rows(self, data: SplitInput) -> np.ndarray:
         """Return all rows, or the latest ones if ``max_train_size`` limits them, in the order of time."""
-        n_times = count_times(data)
-        first = 0 if self.max_train_size is None else max(0, n_times - self.max_train_size)
-        return list_rows_between(data, first, n_times)
+        return self._limit(data, data.time_order)
+
+    def _limit(self, data: SplitInput, rows: np.ndarray) -> np.ndarray:
+        """Return the latest rows, by ``max_train_size``, of all rows up to a point in time, in the order of time."""
+        times = data.time_codes[rows]
+        return rows if self.max_train_size is None else rows[times > times[-1] - self.max_train_size]
 
     def _set_validation_aside(self, rest: np.ndarray, data: SplitInput, seed: int) -> TwoParts:
         if self.validation == 0:
@@ -359,11 +361,8 @@ class TimeHoldout(Chronological):
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield the only split."""
-        rows = list_rows_between(data, 0, count_times(data))
-        earlier, test = self._divide_latest(data, rows, "test", len(rows))
-        n_times = data.time_codes[earlier[-1]] + 1
-        n_left_out = 0 if self.max_train_size is None else max(0, n_times - self.max_train_size)
-        yield self._relate(data, earlier[data.time_codes[earlier] >= n_left_out], test, 0, seed)
+        earlier, test = self._divide_latest(data, data.time_order, "test", len(data.y))
+        yield self._relate(data, self._limit(data, earlier), test, 0, seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -435,5 +434,5 @@ def count_times(data: SplitInput) -> int:
 
 def list_rows_between(data: SplitInput, first: int, end: int) -> np.ndarray:
     """Return the rows from the ``first``-th to before the ``end``-th point in time, in the order of time."""
-    rows = np.flatnonzero((data.time_codes >= first) & (data.time_codes < end))
-    return rows[np.argsort(data.time_codes[rows], kind="stable")]
+    times = data.time_codes[data.time_order]
+    return data.time_order[(times >= first) & (times < end)]
