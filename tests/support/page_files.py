@@ -42,7 +42,7 @@ def make_measured_rows() -> pd.DataFrame:
         "part": np.repeat(["train", "validation", "test"], [70, 20, 30]),
         "fold": np.arange(N) % 4,
         "day": pd.date_range("2024-01-01", periods=N // 2).repeat(2).strftime("%Y-%m-%d"),
-        "site": np.arange(N) // 10 + 100,
+        "site": np.arange(N) % 12 + 100,
     })  # fmt: skip
     # Metrics of their own are shown on customers of a campaign.
     rows["bought"] = rows["y"]
