@@ -125,8 +125,6 @@ def _judge_runs(part: PartFile, name: str, first: JobResult, second: JobResult) 
     fault = _describe_difference(first, second)
     if not fault and part.group == "metric":
         return _judge_metric(name, first)
-    if not fault and part.group == "evaluation":
-        fault = _find_broken_order(first)
     if not fault and part.group in FITTED_GROUPS and _depends_on_other_rows(first):
         fault = "the prediction of a row depends on other rows; compute in fit whatever rows share"
     if fault:
@@ -170,16 +168,6 @@ def _judge_metric(name: str, run: JobResult) -> Finding:
         return Finding(NOTE, name, f"all predictions have the same score: {shown}")
     cure = f"write greater_is_better: {str(not metric.greater_is_better).lower()}, or correct the function"
     return Finding(WRONG, name, f"perfect predictions are not the best: {shown}; {cure}")
-
-
-def _find_broken_order(run: JobResult) -> str:
-    """Report splits that train on later rows although their class keeps the order, which no other check refuses."""
-    times = run.prepared.experiment.dataset.times
-    for split in run.prepared.splits.folds:
-        fitted = np.concatenate([split.train, split.validation])
-        if times is not None and times[fitted].max() > times[split.test].min():
-            return "keeps_order is true, but a split trains on rows later than some of its test rows"
-    return ""
 
 
 def _depends_on_other_rows(run: JobResult) -> bool:

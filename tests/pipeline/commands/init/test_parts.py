@@ -77,7 +77,7 @@ def name_part(value: object) -> str:
         (make_part("metric", "share_of_hits"), "numbers", "does not specify whether greater values are better"),
         (make_part("metric", "constant", greater_is_better=True), "classes", "all predictions have the same score"),
         (make_part("evaluation", "Unrepeatable"), "classes", "the same seed gives different splits"),
-        (make_part("evaluation", "LateTraining"), "classes", "trains on rows later than some of its test rows"),
+        (make_part("evaluation", "LateTraining"), "classes", "would test rows that do not follow all rows"),
         (
             make_part("evaluation", "broken_splitters.Overlapping", trust=("broken_splitters",)),
             "classes",
