@@ -321,7 +321,7 @@ def test_columns_of_rows_are_read_in_whatever_form_they_arrive() -> None:
         (
             "time",
             ["2020-01-01", "soon"] * 20,
-            "dataset.time='x' must hold numbers or dates, but no format fits all its cells",
+            r"dataset.time='x' must hold numbers or dates, but 'soon' in row 2 is not a date such as '2020-01-01'",
         ),
         ("time", ["01/02/2020", "02/03/2020"] * 20, "have the day or the month first"),
         ("folds", ["1", ""] * 20, "dataset.folds='x' has 20 missing cells"),

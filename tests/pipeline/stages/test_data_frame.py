@@ -62,7 +62,7 @@ def test_cells_that_a_file_spells_otherwise_are_read_again_as_they_were(name: st
     frame = pd.DataFrame({"x": cells, "y": ["a", "b", "b"] * 3})
     dataset = load_frame(frame, "y", **keys)
     features = [column for column in dataset.columns if column.name == "x"]
-    again = convert_like(frame, features, ColumnRules())
+    again = convert_like(frame, features, ColumnRules(units={each.name: each.unit for each in features if each.unit}))
     pd.testing.assert_series_equal(again.frame["x"], dataset.X["x"])
 
 

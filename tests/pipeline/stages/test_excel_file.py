@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import read_table
 from bakeoff.pipeline.stages.dataset.files import read_file
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.source import Source
@@ -64,7 +65,7 @@ def test_the_first_sheet_is_read_and_the_others_are_named(tmp_path: Path) -> Non
 
 def test_a_table_below_a_title_is_read_with_skip_rows(tmp_path: Path) -> None:
     rows: list[list[Any]] = [["The people of 2024"], [], *PEOPLE]
-    with pytest.raises(UserError, match=r"a column has cells, but no name in row 1; .* dataset.skip_rows=N"):
+    with pytest.raises(UserError, match=r"but no name in row 1; give it one, or .* row 3, give dataset.skip_rows=2"):
         read(tmp_path, rows)
     assert read(tmp_path, rows, skip_rows=2).frame.equals(read(tmp_path, PEOPLE).frame)
 
@@ -108,3 +109,46 @@ def test_a_sheet_without_names_is_read_with_header_false(tmp_path: Path) -> None
         read(tmp_path, rows)
     assert read(tmp_path, rows, header=False).frame.to_dict("list") == {"column_1": [1, 3], "column_2": [2, 4]}
     assert list(read(tmp_path, rows, header=True).frame) == ["1", "2"]
+
+
+NUMBERED = pd.DataFrame({"x": [each / 8 for each in range(12)], "z": [0, 1, 2] * 4, "y": ["a", "b"] * 6})
+
+
+def describe(file: Path) -> tuple[dict[Any, Any], list[str]]:
+    dataset = read_table(str(file), "y")
+    return dataset.X.to_dict("list"), [note for note in dataset.notes if "Merged" in note]
+
+
+@pytest.mark.parametrize("place", [{}, {"startrow": 3}, {"startcol": 2}, {"startrow": 1, "startcol": 1}])
+@pytest.mark.parametrize("has_index", [True, False])
+def test_a_sheet_of_pandas_is_read_as_its_csv_file(tmp_path: Path, place: dict[str, Any], has_index: bool) -> None:
+    shuffled = NUMBERED.sample(frac=1, random_state=0)
+    shuffled.to_excel(tmp_path / "table.xlsx", index=has_index, **place)
+    shuffled.to_csv(tmp_path / "table.csv", index=has_index)
+    expected = {"x": shuffled["x"].tolist(), "z": shuffled["z"].tolist()}
+    assert describe(tmp_path / "table.xlsx") == describe(tmp_path / "table.csv") == (expected, [])
+
+
+@pytest.mark.parametrize("names", [[None, None], ["site", "number"]])
+def test_the_merged_cells_of_an_index_are_filled_down(tmp_path: Path, names: list[str | None]) -> None:
+    index = pd.MultiIndex.from_product([["P", "Q"], range(6)], names=names)
+    NUMBERED.set_index(index).to_excel(tmp_path / "table.xlsx")
+    cells, notes = describe(tmp_path / "table.xlsx")
+    assert cells[names[0] or "column_1"] == ["P"] * 6 + ["Q"] * 6
+    assert notes == ["Merged cells are filled down from the first one, but not to the right: A2:A7, A8:A13."]
+
+
+def test_cells_merged_above_the_table_or_to_the_right_are_not_filled(tmp_path: Path) -> None:
+    rows: list[list[Any]] = [["People"], ["age", "job", "y"], [1, "cook", "a"], [2, None, "b"], [3, "smith", "a"]]
+    file = write(tmp_path, rows)
+    workbook = openpyxl.load_workbook(file)
+    workbook["S1"].merge_cells("A1:C1")
+    workbook["S1"].merge_cells("A4:B4")
+    workbook["S1"].merge_cells("C3:C4")
+    workbook.save(file)
+    with pytest.raises(UserError, match=r"if the table begins in row 2, give dataset.skip_rows=1"):
+        read_file(file, FileLayout())
+    raw = read_file(file, FileLayout(skip_rows=1))
+    assert raw.frame["y"].tolist() == ["a", "a", "a"]
+    assert raw.frame["job"].isna().tolist() == [False, True, False]
+    assert raw.notes == ("Merged cells are filled down from the first one, but not to the right: C3:C4.",)

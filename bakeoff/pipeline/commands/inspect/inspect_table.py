@@ -27,6 +27,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Column, Dataset, convert, files, kinds, loaders
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles, name_roles
+from bakeoff.pipeline.stages.dataset.odd_rows import suspect_rows
 from bakeoff.pipeline.stages.dataset.source import Source
 from bakeoff.pipeline.stages.dataset.table import DATE, IDENTIFIER, NOMINAL, NUMERIC, ORDERED, TARGET, TEXT
 from bakeoff.pipeline.tables.output_file import INSPECTION, NO_FILE, PAGE_FORMAT, name_file, require_output, write_whole
@@ -131,7 +132,8 @@ def _inspect_without_target(
 ) -> TableProfile:
     """Inspect the columns of a source of which none is known to be the target."""
     named = name_roles(list(cells), roles, rules, has_target=False)
-    described = loaders.suspect_placeholders(loaders.describe_columns(frame, named, rules, raw)[1], rules)
+    X, described = loaders.describe_columns(frame, named, rules, raw)
+    described = suspect_rows(loaders.suspect_placeholders(described, rules), frame, X.select_dtypes("number"))
     columns = [described[name] for name in cells]
     profiles = tuple(_profile(column, _convert(cells[column.name], column), None) for column in columns)
     notes = (*raw.notes, *loaders.describe_left_out(columns))

@@ -20,6 +20,7 @@ from bakeoff.pipeline.stages.dataset.spelling import (
     DASHES,
     MissingRule,
     choose_spelling,
+    choose_unit,
     make_missing_rule,
     spell_cell,
 )
@@ -209,7 +210,7 @@ def _choose_form(column: pd.Series) -> dict[str, Any]:
         text = values.take(pa.array(codes, mask=codes < 0))
         return {"text": text, "declared": tuple(values.to_pylist()), "is_ordered": bool(dtype.ordered)}
     if is_datetime64_any_dtype(dtype):
-        return {"dates": _to_nanoseconds(column)}
+        return {"dates": choose_unit(column.reset_index(drop=True))}
     if is_bool_dtype(dtype):
         return {"text": _to_text(column), "is_boolean": True}
     if isinstance(dtype, pd.StringDtype) or _has_long_integer(column):
@@ -232,13 +233,6 @@ def _to_text(column: pd.Series) -> pa.Array:
     text = pa.array(column, from_pandas=True)
     joined = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     return joined.cast(TEXT_TYPE)
-
-
-def _to_nanoseconds(column: pd.Series) -> pd.Series:
-    try:
-        return column.astype("datetime64[ns]").reset_index(drop=True)
-    except (pd.errors.OutOfBoundsDatetime, OverflowError) as error:
-        raise UserError(f"column {str(column.name)!r} holds dates outside the years 1678 to 2261: {error}.") from error
 
 
 def _encode_typed(cells: np.ndarray) -> DistinctText:

@@ -243,6 +243,7 @@ def _join_tables(tables: Sequence[Source], files: Sequence[Path]) -> Source:
         notes=tuple(notes),
         declared=_join_declared(tables),
         weights=tables[0].weights,
+        row_names=tables[0].row_names,
     )
 
 

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.clock import CLOCK, spell_hours
 from bakeoff.pipeline.stages.dataset.keys import (
     COMMA,
     DECIMAL_SIGNS,
@@ -32,6 +33,7 @@ from bakeoff.pipeline.stages.dataset.keys import (
     name_sign,
     read_sign,
 )
+from bakeoff.pipeline.stages.dataset.source import are_row_names
 from bakeoff.pipeline.stages.dataset.spelling import AMONG_NUMBERS, DASHES, EVERYWHERE, PARENTHESES, SPACE
 
 SENTINEL = "\x1f"
@@ -88,11 +90,31 @@ class Text:
     def parse(self) -> ParsedText:
         """Return the cells; rows with more or fewer cells than the first one are left out and counted.
 
+        If the first row has one cell less than all others, which begin with row names or end with a separator, an empty
+        cell is added to it.
+
         Raises
         ------
         ValueError
             The text cannot be parsed.
         """
+        parsed = self._parse_rows()
+        n_cells = parsed.table.num_columns
+        is_short = parsed.table.num_rows == 1 < n_cells and {*parsed.ragged_counts} == {n_cells + 1}
+        if not is_short or not self.layout.has_names:
+            return parsed
+        rows = self.content.lstrip(b"\r\n")
+        blank = self.content[: len(self.content) - len(rows)]
+        empty = str(self.layout.quote) * 2 if self.layout.separator == WHITESPACE else ""
+        padded = replace(self, content=blank + f"{empty}{self.layout.character}".encode() + rows)._parse_rows().table
+        header, below = padded.slice(0, 1), padded.slice(1)
+        if pc.all(pc.equal(below.columns[-1], "")).as_py():
+            moved = header.select([*range(1, n_cells + 1), 0]).rename_columns(header.column_names)
+            return ParsedText(pa.concat_tables([moved, below]), [])
+        return ParsedText(padded, []) if _begins_with_names(below) else parsed
+
+    def _parse_rows(self) -> ParsedText:
+        """Return the rows that have as many cells as the first one."""
         # pyarrow treats a quotation mark after spaces as a letter.
         is_plain = self.layout.separator != WHITESPACE and self.layout.character.isascii()
         is_plain = is_plain and not (self.layout.strip and self.has_quotes)
@@ -139,6 +161,13 @@ class Text:
             return None
         *_, last = replace(self, content=self.content.rstrip() + f"\n{SENTINEL}".encode()).read_records()
         return last.line if last.cells[0] != SENTINEL else None
+
+
+def _begins_with_names(rows: pa.Table) -> bool:
+    """Return whether rows begin with row names; if the first one has text above numbers, it is the header."""
+    names, *columns = rows.columns
+    is_header = any(_are_numbers(column.slice(1)) and not _are_numbers(column.slice(0, 1)) for column in columns)
+    return not is_header and are_row_names(names.to_pandas())
 
 
 def _parse_plain(text: Text) -> ParsedText:
@@ -219,6 +248,8 @@ class NumberSigns(NamedTuple):
 
     def spell(self, cells: pa.ChunkedArray) -> pa.ChunkedArray:
         """Return text in which numbers have a decimal point and no other sign; other cells are unchanged."""
+        if self.unit == CLOCK:
+            return spell_hours(cells)
         signed = plain = read_minus(cells)
         for character in LOOKALIKES.get(self.thousands or "", self.thousands or ""):
             plain = pc.replace_substring(plain, character, "")
@@ -333,6 +364,8 @@ def leave_out_guesses(notes: Iterable[str]) -> list[str]:
 def guess_separator(text: Text, name: str) -> Guess:
     """Guess the separator that splits all rows into the same number of cells, at least two; otherwise a comma.
 
+    Spaces are tried last, because they occur in cells and behind other separators.
+
     Parameters
     ----------
     text : Text
@@ -361,14 +394,23 @@ def guess_separator(text: Text, name: str) -> Guess:
         raise UserError(f"the separator of {name} cannot be guessed: {readings}; give {remedies}.")
     # The fraction takes precedence over the number of cells: a text may contain many commas.
     best = max(measured, key=measured.__getitem__, default=COMMA)
-    if best not in measured or measured[best][0] < MIN_FRACTION:
+    if not whole and _splits_all(replace(sample, layout=replace(text.layout, separator=WHITESPACE))):
+        best = WHITESPACE
+    elif best not in measured or measured[best][0] < MIN_FRACTION:
         # Decimal commas in a single column do not separate cells either.
         has_one_column = b"," not in sample.content.partition(b"\n")[0] and not measured
         best = SEMICOLON if has_one_column and read_sign(text.layout.decimal) == COMMA else COMMA
-    word = CANDIDATES[best]
+    word = CANDIDATES.get(best, best)
+    article = "" if best == WHITESPACE else "a "
     return Guess(
-        {"separator": best}, f"The separator is assumed to be a {word} (dataset.separator={word} {CONFIRMATION}"
+        {"separator": best}, f"The separator is assumed to be {article}{word} (dataset.separator={word} {CONFIRMATION}"
     )
+
+
+def _splits_all(text: Text) -> bool:
+    """Return whether the separator splits all rows into the same number of cells, at least two."""
+    parsed = text.parse()
+    return parsed.table.num_columns > 1 and not parsed.ragged_counts
 
 
 def looks_like_data(first_row: Sequence[str], below: pa.Table) -> bool:
@@ -391,7 +433,16 @@ def fits_column(cell: str, column: pa.ChunkedArray) -> bool:
         return True
     try:
         float(cell)
-        # A column without any cell below the first row is uninformative, and counts as numeric.
+    except ValueError:
+        return False
+    # A column without any cell below the first row is uninformative, and counts as numeric.
+    return _are_numbers(cells)
+
+
+def _are_numbers(column: pa.ChunkedArray) -> bool:
+    """Return whether the cells of a column of text are numbers or missing."""
+    cells = pc.utf8_trim_whitespace(column)
+    try:
         pc.cast(pc.if_else(pc.is_in(pc.utf8_lower(cells), MISSING), None, cells), pa.float64())
     except ValueError:
         return False

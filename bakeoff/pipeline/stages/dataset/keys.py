@@ -233,6 +233,8 @@ class ColumnRules:
         Columns to keep as features although they look like identifiers, dates or text.
     drop : sequence of str
         Columns to leave out.
+    drop_rows : sequence of str
+        Cells, such as ``Total``, whose rows are left out.
     na_values : sequence of str, or mapping of str to sequence of str
         Additional spellings of missing cells in all columns; or column -> the only spellings in that column.
     decimal, thousands : str, optional
@@ -249,6 +251,7 @@ class ColumnRules:
     text: Sequence[str] = ()
     keep: Sequence[str] = ()
     drop: Sequence[str] = ()
+    drop_rows: Sequence[Any] = ()
     na_values: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None
     decimal: str | None = None
     thousands: str | None = None

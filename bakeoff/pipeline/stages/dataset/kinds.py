@@ -4,8 +4,10 @@ The signs and units of the numbers of a source are settled first, as given or as
 suspicion is a sentence about a column that names the key to fix it.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -15,6 +17,7 @@ import pyarrow as pa
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
+from bakeoff.pipeline.stages.dataset.clock import CLOCK, are_times
 from bakeoff.pipeline.stages.dataset.guesses import (
     CONFIRMATION,
     SEARCHED,
@@ -26,12 +29,17 @@ from bakeoff.pipeline.stages.dataset.guesses import (
     strip_unit,
 )
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
+from bakeoff.pipeline.stages.dataset.odd_rows import leave_out_rows
 from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER, Source
 from bakeoff.pipeline.stages.dataset.spelling import (
     DASHES,
+    ISO,
+    MARKED_NUMBER,
+    N_FIRST_CELLS,
     PARENTHESES,
     UnitCounts,
     count_units,
+    find_common_format,
     find_date_formats,
     format_list_key,
     format_mapping_key,
@@ -86,8 +94,9 @@ def settle_source(source: Source, rules: ColumnRules) -> tuple[Source, ColumnRul
     """
     if source.is_settled:
         return source, rules
+    source = leave_out_rows(source, rules)
     others = [name for name, kind in rules.declared_kinds.items() if kind != NUMERIC]
-    frame = source.frame.drop(columns=[*source.declared])
+    frame = source.frame.drop(columns=[*source.declared, *rules.lists["drop"]], errors="ignore")
     characters = SEARCHED if source.characters is None else source.characters
     settled = settle_numerals(frame, rules, source.name, characters, {*rules.lists["drop"], *others})
     for name in rules.units or ():
@@ -147,21 +156,28 @@ def _recognise_units(
     texts: Mapping[str, pa.Array], rules: ColumnRules, besides: Collection[str]
 ) -> dict[str, UnitCounts]:
     """Return the units of each column of text whose numbers have one in common."""
-    counts = {
-        name: count_units(text, make_missing_rule(rules.na_values, name))
-        for name, text in texts.items()
-        if name not in besides
-    }
+    counts = {}
+    for name, text in texts.items():
+        if name not in besides:
+            rule = make_missing_rule(rules.na_values, name)
+            counts[name] = UnitCounts(1, {CLOCK: 1}, {}) if are_times(text, rule) else count_units(text, rule)
     return {name: found for name, found in counts.items() if found.common}
 
 
-def _describe_units(units: Mapping[str, str]) -> list[str]:
-    """Return a sentence about recognised units, if there are any."""
-    if not units:
-        return []
+def _describe_units(found: Mapping[str, str]) -> list[str]:
+    """Return sentences about recognised units and times of day."""
+    times = {name: unit for name, unit in found.items() if unit == CLOCK}
+    units = {name: unit for name, unit in found.items() if unit != CLOCK}
     negative = ", and numbers in parentheses are negative" if PARENTHESES in units.values() else ""
-    key = format_mapping_key("units", units)
-    return [f"The units in {list_columns([*units])} are left out of the numbers{negative} ({key} {CONFIRMATION}"]
+    sentences = [
+        ("The times of day in {} are read as hours, unless dataset.nominal names them", times),
+        (f"The units in {{}} are left out of the numbers{negative}", units),
+    ]
+    return [
+        f"{sentence.format(list_columns([*columns]))} ({format_mapping_key('units', columns)} {CONFIRMATION}"
+        for sentence, columns in sentences
+        if columns
+    ]
 
 
 MIN_JUDGED_CELLS = 20
@@ -266,13 +282,26 @@ def _judge_numbers(cells: Cells) -> Kind | None:
 
 
 def is_mostly_numbers(cells: Cells) -> bool:
-    """Return whether text seems to contain numbers that cannot be read because of a few cells such as 12 mm."""
-    if cells.text is None or cells.declared is not None or not cells.reading.others:
+    """Return whether text seems to contain numbers that cannot be read because of a few cells such as 12 mm.
+
+    Numbers with marks such as 12.5* or <0.5 may be many.
+    """
+    if cells.text is None or cells.declared is not None:
         return False
-    n_numbers = cells.reading.n_numbers
-    n_others = sum(cells.reading.others.values())
-    is_majority = n_numbers > n_others and len(cells.reading.others) <= MAX_STRAY_CELLS
-    return is_majority or n_numbers >= MIN_NUMBERS_SHARE * (n_numbers + n_others)
+    others = cells.reading.others
+    is_marked = any(MARKED_NUMBER.fullmatch(cell.strip()) for cell in islice(others, N_FIRST_CELLS))
+    plain = (
+        {cell: others[cell] for cell in others if not MARKED_NUMBER.fullmatch(cell.strip())} if is_marked else others
+    )
+    n_marked = sum(others.values()) - sum(plain.values())
+    return bool(others) and _are_strays(cells.reading.n_numbers + n_marked, plain)
+
+
+def _are_strays(n_fitting: int, others: Mapping[str, int]) -> bool:
+    """Return whether cells that are not like the others, with how often each occurs, seem to be mistakes."""
+    n_others = sum(others.values())
+    is_majority = n_fitting > n_others and len(others) <= MAX_STRAY_CELLS
+    return n_fitting > 0 and (is_majority or n_fitting >= MIN_NUMBERS_SHARE * (n_fitting + n_others))
 
 
 def _find_quantities(cells: Cells) -> UnitCounts | None:
@@ -358,9 +387,13 @@ def find_date_format(cells: Cells, given: str = "", claim: str = "") -> str:
     spellings = cells.distinct.spellings
     if given:
         is_wrong = parse_dates(spellings, given).isna()
-        _refuse_cells(cells, [spellings[each] for each in np.flatnonzero(is_wrong)], claim, f"a date such as {given!r}")
+        example = spellings[int(is_wrong.argmin())] if given == ISO and not is_wrong.all() else given
+        wrong = [spellings[each] for each in np.flatnonzero(is_wrong)]
+        _refuse_cells(cells, wrong, claim, f"a date such as {example!r}")
         return given
     formats = find_date_formats(spellings)
+    if common := "" if formats else find_common_format(spellings):
+        return find_date_format(cells, common, claim)
     if not formats:
         sample = spellings[0] if spellings else ""
         raise UserError(
@@ -415,10 +448,10 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool) -> tuple[str, ...]
     found: list[str] = []
     if kind == NUMERIC:
         found = [*_suspect_numbers(cells, is_chosen)]
-    elif kind == NOMINAL and cells.text is not None:
+    elif kind in (NOMINAL, IDENTIFIER, TEXT) and cells.text is not None:
         # A numeric column that is declared nominal needs no note that it looks numeric.
-        strays = [] if is_chosen else [*_suspect_stray_cells(cells), *_suspect_quantities(cells)]
-        found = [*strays, *_suspect_similar_values(cells)]
+        strays = [] if is_chosen else [*_suspect_stray_cells(cells, kind), *_suspect_quantities(cells)]
+        found = [*strays, *(_suspect_similar_values(cells) if kind == NOMINAL else ())]
     return tuple(f"{cells.name}: {sentence}" for sentence in found)
 
 
@@ -466,16 +499,29 @@ def _suspect_numbers(cells: Cells, is_chosen: bool) -> Iterator[str]:
         yield f"numbers beyond 2**53 lose their last digits. {keeps}"
 
 
-def _suspect_stray_cells(cells: Cells) -> Iterator[str]:
-    """Yield a sentence about a column of numbers that is nominal because of a few other cells."""
-    if is_mostly_numbers(cells):
-        others = cells.reading.others
-        n_numbers = cells.reading.n_numbers
+def _suspect_stray_cells(cells: Cells, kind: str) -> Iterator[str]:
+    """Yield a sentence about a column of numbers or dates that is of another kind because of a few other cells."""
+    is_numbers = is_mostly_numbers(cells)
+    n_fitting, others = (cells.reading.n_numbers, cells.reading.others) if is_numbers else _count_dates(cells)
+    if is_numbers or (cells.declared is None and _are_strays(n_fitting, others)):
+        noun = "numbers" if is_numbers else "dates"
         key = format_list_key("na_values", list(others)[:MAX_SHOWN_CELLS])
+        treated = "left out as an identifier" if kind == IDENTIFIER else f"treated as {kind}"
         yield (
-            f"{n_numbers} of {n_numbers + sum(others.values())} cells are numbers, the others {list_cells(others)}, so "
-            f"that the column is treated as nominal. Correct these cells, or treat them as missing with {key}."
+            f"{n_fitting} of {n_fitting + sum(others.values())} cells are {noun}, the others {list_cells(others)}, so "
+            f"that the column is {treated}. Correct these cells, or treat them as missing with {key}."
         )
+
+
+def _count_dates(cells: Cells) -> tuple[int, dict[str, int]]:
+    """Return how many cells are dates of the most frequent format, and how often each of the others occurs."""
+    date_format = find_common_format(cells.distinct.spellings)
+    if not date_format:
+        return 0, {}
+    counts = Counter(cells.distinct.cells[cells.distinct.codes >= 0].tolist())
+    is_date = parse_dates([*counts], date_format).notna()
+    others = {cell: counts[cell] for cell, fits in zip(counts, is_date, strict=True) if not fits}
+    return counts.total() - sum(others.values()), others
 
 
 def _suspect_quantities(cells: Cells) -> Iterator[str]:

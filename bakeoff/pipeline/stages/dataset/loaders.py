@@ -25,7 +25,8 @@ from bakeoff.pipeline.stages.dataset.convert import convert_columns, describe_ce
 from bakeoff.pipeline.stages.dataset.database import Query, read_query
 from bakeoff.pipeline.stages.dataset.files import read_files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles, build_from_keys, name_roles
-from bakeoff.pipeline.stages.dataset.kinds import find_kind, settle_source, suspect_classes
+from bakeoff.pipeline.stages.dataset.kinds import Kind, find_kind, settle_source, suspect_classes
+from bakeoff.pipeline.stages.dataset.odd_rows import suspect_rows
 from bakeoff.pipeline.stages.dataset.source import Source, make_source
 from bakeoff.pipeline.stages.dataset.spelling import (
     choose_spelling,
@@ -333,6 +334,7 @@ def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Col
     return read_frame(frame, name), roles, rules
 
 
+ROW_NAMES = Kind(IDENTIFIER, "different names of the rows, for which the header has no name")
 LEFT_OUT_KINDS = {
     IDENTIFIER: ("identifiers", "keep"),
     DATE: ("dates", "dates"),
@@ -374,6 +376,8 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
     y, task = _read_target(target_cells, roles)
     X, described = describe_columns(frame.drop(columns=target), named, rules, source)
     described = suspect_placeholders({**described, target: _describe_target(target_cells, task)}, rules)
+    numbers = X.select_dtypes("number")
+    described = suspect_rows(described, frame, numbers.assign(**{target: y}) if task == "regression" else numbers)
     left_out_notes = describe_left_out(list(described.values()))
     if X.shape[1] == 0:
         reasons = " ".join(left_out_notes)
@@ -417,13 +421,17 @@ def describe_columns(
     UserError
         A column does not agree with its declared kind.
     """
-    role_of = dict.fromkeys(rules.lists["drop"], DROPPED) | {name: role for role, name in named.items()}
+    names_rows = {source.row_names} & {*frame.columns} - {*rules.lists["keep"], *rules.declared_kinds}
+    role_of = dict.fromkeys(names_rows, LEFT_OUT) | dict.fromkeys(rules.lists["drop"], DROPPED)
+    role_of |= {name: role for role, name in named.items()}
     features = [name for name in frame.columns if name not in role_of]
     converted = convert_columns(frame[features], rules, source.declared)
     described = {column.name: column for column in converted.columns}
     for name, role in role_of.items():
         cells = read_cells(frame[name], rules)
         kind = find_kind(cells)
+        if role == LEFT_OUT and kind.name != DATE:
+            kind = ROW_NAMES
         column = Column(name, kind.name, kind.reason, role, date_format=rules.get_date_format(name))
         described[name] = describe_cells(cells, column)
     return converted.frame, described

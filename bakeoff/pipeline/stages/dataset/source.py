@@ -75,6 +75,8 @@ class Source:
         Whether the signs and units of its numbers are known.
     weights : str or None
         The column that the source declares as the weights of the rows.
+    row_names : str
+        The name of the first column, if it has none in the source and contains names of the rows.
     """
 
     frame: pd.DataFrame
@@ -87,6 +89,7 @@ class Source:
     characters: str | None = None
     is_settled: bool = False
     weights: str | None = None
+    row_names: str = ""
 
 
 def make_source(frame: pd.DataFrame, name: str = "", origin: str = "", notes: Iterable[str] = ()) -> Source:
@@ -115,6 +118,25 @@ def make_source(frame: pd.DataFrame, name: str = "", origin: str = "", notes: It
             all_notes.append(f"Column {str(label)!r}: {remark}.")
     plain = pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
     return Source(plain, name, origin, tuple(all_notes), declared)
+
+
+MIN_WHOLE_SHARE = 0.5
+"""Numbers of which more than this share is whole may be names of rows."""
+
+
+def find_row_names(frame: pd.DataFrame) -> str:
+    """Return the name of the first column, which the source does not name, if it contains names of rows."""
+    return str(frame.columns[0]) if are_row_names(frame.iloc[:, 0]) else ""
+
+
+def are_row_names(cells: pd.Series) -> bool:
+    """Return whether the cells of a column without a name are different, and text, dates or mostly whole numbers.
+
+    R makes names such as 7.1 if rows are repeated.
+    """
+    numbers = pd.to_numeric(cells, errors="coerce") if cells.dtype.kind != "M" else cells
+    is_real = numbers.dtype.kind == "f" and numbers.notna().all() and (numbers % 1 == 0).mean() <= MIN_WHOLE_SHARE
+    return cells.is_unique and not cells.isna().any() and not is_real
 
 
 def require_different_names(names: Sequence[str], what: str, cure: str = "rename one of them") -> None:

@@ -82,7 +82,7 @@ def _spell_number(cell: Any) -> str:
 
 
 def _spell_date(time: pd.Timestamp) -> str:
-    return time.strftime("%Y-%m-%d") if time == time.normalize() else str(time)
+    return time.isoformat()[:10] if time == time.normalize() else str(time)
 
 
 PLAIN_WORD = re.compile(r"[A-Za-z_][\w./-]*")
@@ -241,9 +241,20 @@ ISO = "ISO8601"
 """The pandas name for formats such as 2012-01-31 and 2012-01-31T12:30:00Z."""
 ISO_CELL = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[+-]\d{2}:?\d{2})?)?)?")
 
+YEAR = re.compile(r"\d{4}")
+QUARTER = re.compile(r"Q([1-4])(?!\d)")
+PERIODS = (
+    *("%Y Q%q", "%YQ%q", "%Y-Q%q", "Q%q %Y", "Q%q/%Y", "Q%q-%Y", "%G-W%V", "%GW%V", "%G W%V", "%G-W%V-%u"),
+    *("%Y %b", "%b %Y", "%Y-%b", "%b-%Y", "%Y %B", "%B %Y", "%m/%Y", "%Y/%m", "%YM%m"),
+)
+"""The formats of quarters, ISO weeks and months, each of which is the date of its first day."""
+N_TRIED_CELLS = 5
+
 
 def find_date_formats(cells: Sequence[str]) -> list[str]:
     """Return the formats in which all cells are dates; more than one if day and month cannot be distinguished.
+
+    Quarters, months and ISO weeks are dates as well.
 
     Parameters
     ----------
@@ -256,10 +267,22 @@ def find_date_formats(cells: Sequence[str]) -> list[str]:
     ['%d.%m.%Y']
     >>> find_date_formats(["01/02/2012", "03/04/2013"])
     ['%d/%m/%Y', '%m/%d/%Y']
+    >>> find_date_formats(["1970 Q1", "1970 Q2"])
+    ['%Y Q%q']
     """
     first = cells[0].strip() if cells else ""
     formats = [ISO] if ISO_CELL.fullmatch(first) else _guess_formats(first)
-    return [each for each in formats if parse_dates(cells, each).notna().all()]
+    if not formats and YEAR.search(first):
+        formats = [each for each in PERIODS if parse_dates([first], each).notna().all()]
+    fitting = [each for each in formats if parse_dates(cells, each).notna().all()]
+    # May is both the long and the short name of a month.
+    return fitting[:1] if {*fitting} <= {*PERIODS} else fitting
+
+
+def find_common_format(cells: Sequence[str]) -> str:
+    """Return the format in which most cells are dates; empty if none of the first cells is a date."""
+    formats = [each for cell in cells[:N_TRIED_CELLS] for each in find_date_formats([cell])]
+    return max(dict.fromkeys(formats), key=lambda each: parse_dates(cells, each).count(), default="")
 
 
 def _guess_formats(cell: str) -> list[str]:
@@ -282,26 +305,35 @@ def describe_century(cells: Sequence[str], date_format: str) -> tuple[str, ...]:
 
 
 def parse_dates(cells: Sequence[str], date_format: str) -> pd.Series:
-    """Return the dates of cells, shape (n,) of datetime64[ns], in UTC if they name a time zone; NaT for other cells.
+    """Return the dates of cells, shape (n,) of datetime64, in UTC if they name a time zone; NaT for other cells.
 
     Parameters
     ----------
     cells : sequence of str
     date_format : str
-        A format for `datetime.strptime`, or ``ISO8601``.
+        A format for `datetime.strptime`, with ``Q%q`` for a quarter, or ``ISO8601``.
     """
     text = pd.Series(list(cells), dtype=object).map(str.strip)
     if date_format == ISO:
         text = text.where(text.map(lambda cell: bool(ISO_CELL.fullmatch(cell))))
+    elif "Q%q" in date_format:
+        date_format = date_format.replace("%q", "%m")
+        text = text.str.replace(QUARTER, lambda found: f"Q{3 * int(found[1]) - 2}", regex=True)
+    elif date_format.endswith("%V"):
+        date_format, text = f"{date_format} %u", text + " 1"
     try:
         times = pd.to_datetime(text, format=date_format, errors="coerce", utc=True)
     except ValueError:  # the format itself is wrong
         return pd.Series(pd.NaT, index=text.index, dtype="datetime64[ns]")
-    # Dates outside the years 1678 to 2261, which datetime64[ns] cannot represent, are not dates here.
-    first = pd.Timestamp.min.tz_localize("UTC")
-    last = pd.Timestamp.max.tz_localize("UTC")
-    times = times.where(times.between(first, last))
-    return times.dt.tz_localize(None).astype("datetime64[ns]")
+    return choose_unit(times.dt.tz_localize(None))
+
+
+def choose_unit(dates: pd.Series) -> pd.Series:
+    """Return dates as datetime64[ns], or [us] if some are outside the years 1678 to 2261."""
+    try:
+        return dates.astype("datetime64[ns]")
+    except (pd.errors.OutOfBoundsDatetime, OverflowError):
+        return dates.astype("datetime64[us]")
 
 
 DASHES = "−–"
@@ -330,6 +362,8 @@ ANY_UNIT = re.compile(
     r"\s*+(?P<text>(?=[\d\s.,]*+[^\d\s.,])\S(?:.{0,30}\S)?)\s*+"
 )
 """A number and any text behind it, which is a unit only if nearly all cells have it; not a time, date or code."""
+MARKED_NUMBER = re.compile(rf"[<>≤≥~≈]?\s*[+-]?(?:{NUMBER})\s*(?:\*+|[†‡]|\[\w{{1,3}}\])?")
+"""A number with a sign of comparison in front of it, or a footnote behind it."""
 MIN_SHARE = 0.9
 """The minimum share of the cells that have the unit of their column; the others are mistakes, which are reported."""
 N_FIRST_CELLS = 100

@@ -181,9 +181,9 @@ def _read_parts(cells: Cells, rules: ColumnRules) -> np.ndarray:
 
 
 def _read_times(cells: Cells, rules: ColumnRules) -> np.ndarray:
-    """Return the times of the rows as float64 or datetime64[ns], or the positions among them of long numbers."""
+    """Return the times of the rows as float64 or datetime64, or the positions among them of long numbers."""
     if cells.dates is not None:
-        return cells.dates.to_numpy(dtype="datetime64[ns]")
+        return cells.dates.to_numpy()
     distinct = cells.distinct
     if cells.reading.is_pure:
         times = cells.reading.values  # (n,)
@@ -195,7 +195,7 @@ def _read_times(cells: Cells, rules: ColumnRules) -> np.ndarray:
     claim = f"dataset.time={cells.name!r} must hold numbers or dates"
     date_format = find_date_format(cells, rules.get_date_format(cells.name), claim)
     dates = parse_dates(distinct.values, date_format).to_numpy()
-    return np.asarray(dates[distinct.codes], dtype="datetime64[ns]")
+    return np.asarray(dates[distinct.codes])
 
 
 ROW_READERS: Mapping[str, tuple[str, Callable[[Cells, ColumnRules], np.ndarray]]] = {

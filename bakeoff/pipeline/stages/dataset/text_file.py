@@ -29,7 +29,7 @@ from bakeoff.pipeline.stages.dataset.guesses import (
 from bakeoff.pipeline.stages.dataset.header import join_names, take_orange_rows
 from bakeoff.pipeline.stages.dataset.keys import COMMA, FileLayout
 from bakeoff.pipeline.stages.dataset.kinds import shorten
-from bakeoff.pipeline.stages.dataset.source import TEXT_TYPE, Source, require_different_names
+from bakeoff.pipeline.stages.dataset.source import TEXT_TYPE, Source, find_row_names, require_different_names
 from bakeoff.pipeline.text.wording import count_nouns
 
 TEXT_EXTENSIONS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
@@ -59,7 +59,9 @@ def read_text(file: Path, layout: FileLayout) -> Source:
     held = [each for each in possible if each.isascii() >= is_ascii and each.encode() in text.content]
     # The pandas dtype that stores such columns unchanged.
     frame = table.to_pandas(types_mapper={TEXT: pd.StringDtype("pyarrow")}.get)
-    return Source(frame, notes=tuple(notes), characters="".join(held), declared=declared)
+    is_unnamed = text.layout.has_names and not str(parsed.table[0][0]).strip()
+    row_names = find_row_names(frame) if is_unnamed else ""
+    return Source(frame, notes=tuple(notes), characters="".join(held), declared=declared, row_names=row_names)
 
 
 def require_several_columns(source: Source, file: Path, layout: FileLayout) -> None:
@@ -112,6 +114,9 @@ def _make_ragged_error(text: Text, parsed: ParsedText, name: str) -> UserError:
     cure = "correct the row"
     if len(parsed.ragged_counts) > parsed.table.num_rows:
         cure = f"if the table begins there, give dataset.skip_rows={first.line - 1}"
+        cure += "; if the first row lacks a name, add it" if len(first.cells) == n_cells + 1 else ""
+    elif len(first.cells) == 1:
+        cure += ", or remove it if it is a note"
     return UserError(
         f"line {first.line} of {name} has {count_nouns(len(first.cells), 'cell')}, but the first row has {n_cells}: "
         f"{shorten(text.layout.character.join(first.cells))!r}; {cure}."

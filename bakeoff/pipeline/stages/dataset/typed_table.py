@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from io import BytesIO
 from itertools import chain
 from json import JSONDecoder
@@ -23,10 +24,12 @@ from bakeoff.pipeline.stages.dataset.source import (
     MAX_EXACT_INTEGER,
     Source,
     arrow_to_column,
+    find_row_names,
     make_source,
     require_different_names,
 )
 from bakeoff.pipeline.stages.dataset.spelling import spell_cell
+from bakeoff.pipeline.text.wording import name_first
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 """The name that pandas writes to a file for unnamed row numbers."""
@@ -224,8 +227,28 @@ def read_excel(file: Path, layout: FileLayout) -> Source:
     n_errors = sum(cell.data_type == ERROR for row in rows for cell in row)
     if n_errors:
         notes.append(f"Cells with errors such as #N/A are treated as missing: {n_errors}.")
-    values = [list(map(_read_cell, row)) for row in rows]
-    return make_source(_name_cells(pd.DataFrame(values, dtype=object), layout), notes=notes)
+    numbers = range(first, first + len(rows))
+    cells = pd.DataFrame([list(map(_read_cell, row)) for row in rows], numbers, range(1, sheet.max_column + 1), object)
+    is_filled = cells.map(lambda cell: cell is not None)  # (n + 1, d)
+    cells = cells.loc[is_filled.any(axis=1), is_filled.any()].copy()
+    if cells.empty:
+        raise ValueError("the sheet is empty")
+    notes += _fill_merged(cells, sheet.merged_cells.ranges, cells.index[0] + layout.has_names)
+    names = _read_names(cells, layout) if layout.has_names else [f"column_{number}" for number in cells.columns]
+    table = cells.set_axis(names, axis=1).iloc[int(layout.has_names) :]
+    source = make_source(table.reset_index(drop=True), notes=notes)
+    is_unnamed = layout.has_names and cells.iat[0, 0] is None
+    return replace(source, row_names=find_row_names(source.frame) if is_unnamed else "")
+
+
+def _fill_merged(cells: Any, areas: Iterable[Any], first: int) -> list[str]:
+    """Fill merged cells in and below a row with the cell at their top, and return a sentence that names them."""
+    inner = [area for area in areas if area.min_row >= first and area.size["rows"] > 1]
+    for area in inner:
+        if area.min_row in cells.index and area.min_col in cells.columns:
+            cells.loc[area.min_row : area.max_row, area.min_col] = cells.at[area.min_row, area.min_col]
+    listed = name_first([str(area) for area in sorted(inner, key=attrgetter("min_row", "min_col"))])
+    return [f"Merged cells are filled down from the first one, but not to the right: {listed}."] if inner else []
 
 
 def _read_cell(cell: Any) -> Any:
@@ -263,33 +286,22 @@ def _choose_sheet(workbook: Any, layout: FileLayout, file: Path) -> tuple[Any, l
     return sheets[first], [note] if others else []
 
 
-def _name_cells(cells: pd.DataFrame, layout: FileLayout) -> pd.DataFrame:
-    """Return the filled rows and columns below the row of names."""
-    is_filled = cells.map(lambda cell: cell is not None)  # (n + 1, d)
-    used = np.flatnonzero(is_filled.any()).tolist()
-    if not used:
-        raise ValueError("the sheet is empty")
-    names = [f"column_{number + 1}" for number in used]
-    is_row = is_filled.any(axis=1)
-    if layout.has_names:
-        names = _read_names(cells[used].iloc[0].tolist(), layout)
-        is_row[0] = False
-    return cells.loc[is_row, used].set_axis(names, axis=1).reset_index(drop=True)
+def _read_names(cells: pd.DataFrame, layout: FileLayout) -> list[str]:
+    """Return the names of the columns; raise ValueError or UserError if the first row does not contain them.
 
-
-def _read_names(cells: Sequence[Any], layout: FileLayout) -> list[str]:
-    """Return the names of the columns; raise ValueError or UserError if the first row does not contain them."""
-    row = layout.skip_rows + 1
-    if layout.header is None and not any(isinstance(cell, str) for cell in cells):
+    The first columns may have no name, as the index of pandas.
+    """
+    row, first = cells.index[0], cells.iloc[0]
+    is_named = first.notna()
+    if layout.header is None and not any(isinstance(cell, str) for cell in first):
         raise ValueError(
             f"row {row} looks like data; add dataset.header=false to read it as data, or dataset.header=true if it "
             "holds the names of the columns"
         )
-    if any(cell is None for cell in cells):
-        raise ValueError(
-            f"a column has cells, but no name in row {row}; give it one, or leave out rows above the table with "
-            "dataset.skip_rows=N"
-        )
-    names = [spell_cell(cell) for cell in cells]
+    if not is_named[is_named.idxmax() :].all():
+        filled = cells.index[cells.notna().all(axis=1)]
+        begin = f"if the table begins in row {filled[0]}, give dataset.skip_rows={filled[0] - 1}" if len(filled) else ""
+        raise ValueError(f"a column has cells, but no name in row {row}; give it one" + f", or {begin}" * bool(begin))
+    names = [f"column_{number}" if cell is None else spell_cell(cell) for number, cell in first.items()]
     require_different_names(names, "the sheet has")
     return names

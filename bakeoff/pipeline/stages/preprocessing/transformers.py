@@ -390,7 +390,7 @@ def _compute_part(dates: pd.Series, part: str) -> pd.Series:
     if parsed.dt.tz is not None:
         parsed = parsed.dt.tz_convert("UTC").dt.tz_localize(None)
     if part == "days":
-        numbers = (parsed - pd.Timestamp(0)).dt.total_seconds() / DAY_SECONDS
+        numbers = (parsed - pd.Timestamp(0).as_unit("s")).dt.total_seconds() / DAY_SECONDS
     else:
         # The day of the week has a different name in pandas.
         name = "day_of_week" if part == "weekday" else part

@@ -35,7 +35,7 @@ MEASURED = (
         f"{row % 28 + 1:02}.02.2024;1;{row % 4};{['yes', 'no'][row % 3 > 0]}\n"
         for row in range(60)
     ),
-    ["target=last", "keep=[day]", "na_values=['?']", "positive=yes", "drop=[price]"],
+    ["target=last", "keep=[day]", "na_values=['?']", "positive=yes", "drop=[fixed]"],
 )
 DECLARED = (
     "@relation r\n@attribute size {small,medium,large}\n@attribute x real\n@attribute y {b,a}\n@data\n"
@@ -309,6 +309,16 @@ def test_rows_in_the_order_of_a_date_are_suspicious(days: pd.Index, is_order: bo
         assert (line in found) == is_order
     timed = inspect_source(make_source(frame.dropna(), "sales"), Roles("y", time="day"), ColumnRules(), "y")
     assert not any("in the order" in sentence for sentence in timed.suspicions)
+
+
+@pytest.mark.parametrize("target", ["y", None])
+def test_rows_that_are_no_cases_are_suspicious(target: str | None) -> None:
+    frame = pd.DataFrame({"x": [1.5, 2.5, 4.5, 8.5], "name": ["a", "b", "c", "Total"], "y": [1.5, 2.5, 3.5, 7.5]})
+    profile = inspect_source(make_source(frame, "sales"), Roles("y"), ColumnRules(), target)
+    found = [sentence for column in profile.columns for sentence in column.column.suspicions]
+    assert found[0].startswith(
+        "Rows that may be no cases: sums of other rows, as with 'Total'; dataset.drop_rows=[Total]"
+    )
 
 
 @pytest.mark.parametrize(
