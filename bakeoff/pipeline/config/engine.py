@@ -30,7 +30,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import ConfigCompositionException, MissingConfigException, OverrideParseException
 from hydra.types import HydraContext, RunMode
 from hydra.utils import get_class
-from omegaconf import BooleanNode, DictConfig, IntegerNode, OmegaConf, ValueNode
+from omegaconf import BooleanNode, Container, DictConfig, IntegerNode, Node, OmegaConf, ValueNode
 from omegaconf.errors import (
     ConfigAttributeError,
     ConfigKeyError,
@@ -42,6 +42,7 @@ from omegaconf.errors import (
     OmegaConfBaseException,
     ValidationError,
 )
+from omegaconf.resolvers import oc
 
 from bakeoff.pipeline.config.options import (
     CONF,
@@ -58,15 +59,15 @@ from bakeoff.pipeline.config.options import (
 from bakeoff.pipeline.config.targets import TARGET_KEY
 from bakeoff.pipeline.config.trust import leave_out_current_folder, require_allowed_files, require_own_classes
 from bakeoff.pipeline.errors import StoreError, UnknownKeys, UserError, did_you_mean, first_line
-from bakeoff.pipeline.text.wording import name_first
+from bakeoff.pipeline.text.wording import MISSING_VALUE, name_first
 
 JOB_NAME = "bakeoff"
 ROOT_NAME = "config"
 VERSION_BASE = "1.3"
 SCHEMA_GROUP = "schema"
-OLD_OMEGACONF = "2.3."
+IS_OLD_OMEGACONF = omegaconf.__version__.startswith("2.3.")
 register_resolver: Callable[..., None] = (
-    OmegaConf.register_new_resolver if omegaconf.__version__.startswith(OLD_OMEGACONF) else OmegaConf.register_resolver
+    OmegaConf.register_new_resolver if IS_OLD_OMEGACONF else OmegaConf.register_resolver
 )
 """The function has this name since OmegaConf 2.4; in 2.3 it is that of another function."""
 SEARCH_PATH_KEY = "hydra.searchpath"
@@ -74,6 +75,16 @@ FILE_SCHEME = "file://"
 STRUCTURED_SCHEME = "structured://"
 make_flag_parser = get_args_parser
 """Returns Hydra's parser of the flags of a command line."""
+
+
+def _decode_text(text: str, _parent_: Container, _node_: Node) -> Any:
+    """Return what ``oc.decode`` does; ``???`` remains text, as in OmegaConf 2.3, although 2.4 would refuse it."""
+    value = oc.decode(text, _parent_, _node_)
+    return f"\\{value}" if value == MISSING_VALUE else value
+
+
+if not IS_OLD_OMEGACONF:
+    register_resolver("oc.decode", _decode_text, replace=True)
 
 
 @dataclass

@@ -233,7 +233,7 @@ def override_text(value: Any) -> str:
 def _quote_text(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    if value == wording.MISSING_VALUE:
+    if wording.is_missing_value(value):
         value = wording.escape_text(value)
     is_plain = value.isidentifier() and value.lower() not in YAML_WORDS
     return value if is_plain else QuotedString(value, Quote.single)

@@ -344,6 +344,11 @@ def shorten_message(text: str) -> str:
     return text if len(text) <= MAX_LETTERS else cut_middle(text, ENDS_LETTERS)
 
 
+def is_missing_value(text: str) -> bool:
+    r"""Return whether OmegaConf would not read a text as it is: ``???`` and, since OmegaConf 2.4, ``\???``."""
+    return text.lstrip("\\") == MISSING_VALUE
+
+
 def escape_text(text: str) -> str:
     r"""Return a text that OmegaConf resolves to the given text.
 
@@ -354,8 +359,9 @@ def escape_text(text: str) -> str:
     >>> print(escape_text("???"))
     ${oc.decode:???}
     """
-    if text == MISSING_VALUE:
-        return f"${{oc.decode:{text}}}"  # no escape makes it text, but a resolver may return it
+    if is_missing_value(text):
+        # No escape makes it text, but a resolver may return it.
+        return f"{2 * text.removesuffix(MISSING_VALUE)}${{oc.decode:{MISSING_VALUE}}}"
     return INTERPOLATION.sub(lambda found: f"{2 * found.group(1)}\\{OPENING}", text)
 
 

@@ -20,6 +20,7 @@ SIGNS = ["\\", "'", '"', "$", "{", "}", "[", "]", ",", "=", ":", "(", ")", " ", 
 @example("it's \\' \\\\")
 @example("a\\b\\")
 @example("???")
+@example("\\???")
 def test_hydra_reads_the_text_that_is_quoted(text: str) -> None:
     override = OverridesParser.create().parse_override(f"key={quote_text(text)}")
     read = OmegaConf.create({"key": override.value()})
@@ -30,6 +31,7 @@ def test_hydra_reads_the_text_that_is_quoted(text: str) -> None:
 @given(st.text(alphabet=SIGNS, max_size=8))
 @example("${oc.env:HOME}")
 @example("???")
+@example("\\???")
 def test_resolving_gives_back_the_text_that_is_escaped(text: str) -> None:
     escaped = OmegaConf.create({"key": [escape_text(text)]})
     resolved = OmegaConf.to_container(escaped, resolve=True, throw_on_missing=True)
