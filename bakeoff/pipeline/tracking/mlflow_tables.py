@@ -119,6 +119,10 @@ class FileConnection(sqlite3.Connection):
 
     file: DatabaseFile
 
+    def __del__(self) -> None:
+        """Close the connection: Python 3.13 and later warn of one that is open when it is collected."""
+        self.close()
+
 
 class DatabaseFile:
     """A connection to a SQLite file, which is opened when it is first needed and may be used by several threads.

@@ -83,8 +83,10 @@ def resolve_below(folder: Path, address: str) -> Path | None:
         root = folder.resolve()
     except (OSError, RuntimeError, ValueError):  # circular links, or not a path
         return None
-    is_below = resolved is not None and any(root / name in resolved.parents for name in LOCAL_FOLDERS)
-    return resolved if is_below else None
+    if resolved is None or not any(root / name in resolved.parents for name in LOCAL_FOLDERS):
+        return None
+    is_circle = any(part.is_symlink() for part in (resolved, *resolved.parents))  # Python 3.13 and later leave it
+    return None if is_circle else resolved
 
 
 def find_artifacts(uri: str, address: str) -> Path | None:

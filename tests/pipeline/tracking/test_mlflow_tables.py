@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sqlite3
 from contextlib import closing
@@ -21,6 +22,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     TABLE_WITH_TRIGGERS,
     TRACE_ADDRESSES,
     DatabaseFile,
+    FileConnection,
     create_tables,
     list_expected_tables,
     open_database,
@@ -40,6 +42,20 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_revision_of_the_tables_of_the_installed_mlflow_is_known(database: Path) -> None:
     assert open_database(database) is not None
+
+
+def test_a_connection_is_closed_before_it_is_collected(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = []
+    monkeypatch.setattr(
+        FileConnection, "close", lambda self: closed.append(self.file) or sqlite3.Connection.close(self)
+    )
+    file = open_database(database)
+    assert file is not None
+    assert file.read("SELECT 1", {}) == [(1,)]
+    name = repr(file)
+    del file
+    gc.collect()
+    assert name in map(repr, closed)
 
 
 def test_every_column_with_an_address_is_known(database: Path) -> None:
