@@ -54,7 +54,8 @@ import re, shutil, sys
 limits = re.search('requires-python = ">=3[.]([0-9]+),<3[.]([0-9]+)"', open("pyproject.toml").read())
 minors = range(int(limits.group(1)), int(limits.group(2)))
 names = ["python3.%d" % minor for minor in reversed(minors)]
-found = [name for name in names if shutil.which(name) and name != "python3.%d" % sys.version_info[1]]
+which = getattr(shutil, "which", lambda name: None)  # Python 2 lacks it
+found = [name for name in names if which(name) and name != "python3.%d" % sys.version_info[1]]
 cure = "make run PYTHON=" + (found or names)[0]
 if sys.version_info[0] != 3 or sys.version_info[1] not in minors:
     sys.exit("bakeoff needs Python 3.%d to 3.%d; this is %s; %s" % (minors[0], minors[-1], sys.version.split()[0], cure))

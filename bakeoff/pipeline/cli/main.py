@@ -23,6 +23,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from errno import EINVAL, ENAMETOOLONG, EPIPE
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, final
 
 from bakeoff.pipeline.commands import COMMANDS, Command
@@ -238,6 +239,15 @@ def _search_current_folder() -> None:
     UserModuleFinder(folder).install()
 
 
+def _require_database() -> None:
+    """Refuse an interpreter that was built without SQLite, in which runs are stored."""
+    if find_spec("_sqlite3") is None:
+        raise UserError(
+            f"{sys.executable} lacks the module sqlite3, in which runs are stored; use a Python that has it, such as the "
+            "one of the system, or build this one again where SQLite's header files are installed."
+        )
+
+
 def run_words(words: Sequence[str]) -> int:
     """Run a command line and return its exit code.
 
@@ -252,6 +262,7 @@ def run_words(words: Sequence[str]) -> int:
     has_tracebacks = shows_tracebacks()
     try:
         _search_current_folder()
+        _require_database()
         from bakeoff.pipeline.config.words import conceal_passwords, require_encoded
 
         require_encoded([*words, os.getcwd()])
