@@ -243,8 +243,8 @@ def _require_database() -> None:
     """Refuse an interpreter that was built without SQLite, in which runs are stored."""
     if find_spec("_sqlite3") is None:
         raise UserError(
-            f"{sys.executable} lacks the module sqlite3, in which runs are stored; use a Python that has it, such as the "
-            "one of the system, or build this one again where SQLite's header files are installed."
+            f"{sys.executable} lacks the module sqlite3, in which runs are stored; use a Python that has it, such as "
+            "that of the system, or build this one again where SQLite's header files are installed."
         )
 
 

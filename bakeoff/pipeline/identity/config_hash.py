@@ -130,7 +130,8 @@ def hash_own_code(families: frozenset[str], folder: Path = PACKAGE_FOLDER) -> st
     """
     places = sorted([*SHARED_PLACES, *(f"learners/{family}" for family in families)])
     files = [file for place in places for file in _list_files(folder / place)]
-    lines = [f"{file.relative_to(folder).as_posix()} {hash_bytes(file.read_bytes())}" for file in files]
+    # Read as text, so that the line ends of a checkout on Windows make no other code.
+    lines = [f"{file.relative_to(folder).as_posix()} {hash_text(file.read_text('utf-8'))}" for file in files]
     return hash_text("\n".join(lines))
 
 

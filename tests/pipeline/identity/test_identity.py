@@ -122,3 +122,10 @@ def test_an_edit_changes_the_hashes_of_the_learners_whose_numbers_it_may_decide_
         stream.write("import math\n")
     after = hash_learners(copy)
     assert {name for name in before if before[name] != after[name]} == changed
+
+
+def test_the_line_ends_of_windows_make_no_other_code(copy: Path) -> None:
+    before = hash_learners(copy)
+    for file in copy.rglob("*.py"):
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+    assert hash_learners(copy) == before
