@@ -59,11 +59,12 @@ found = [name for name in names if which(name) and name != "python3.%d" % sys.ve
 cure = "make run PYTHON=" + (found or names)[0]
 if sys.version_info[0] != 3 or sys.version_info[1] not in minors:
     sys.exit("bakeoff needs Python 3.%d to 3.%d; this is %s; %s" % (minors[0], minors[-1], sys.version.split()[0], cure))
-for module in ("venv", "ensurepip", "sqlite3"):
+packages = {"venv": "python3-venv", "ensurepip": "python3-venv", "sqlite3": "libpython3-stdlib"}
+for module in packages:
     try:
         __import__(module)
     except ImportError:
-        sys.exit("bakeoff needs the module %s, which %s lacks (Debian and Ubuntu: apt install python3-venv); install it, or use another Python: %s" % (module, sys.executable, cure))
+        sys.exit("bakeoff needs the module %s, which %s lacks (Debian and Ubuntu: apt install %s); install it, or use another Python: %s" % (module, sys.executable, packages[module], cure))
 endef
 export CHECK_PYTHON
 
