@@ -45,17 +45,20 @@ def test_the_revision_of_the_tables_of_the_installed_mlflow_is_known(database: P
 
 
 def test_a_connection_is_closed_before_it_is_collected(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    closed = []
-    monkeypatch.setattr(
-        FileConnection, "close", lambda self: closed.append(self.file) or sqlite3.Connection.close(self)
-    )
+    closed: list[str] = []
+
+    def close(connection: FileConnection) -> None:
+        closed.append(repr(connection.file))
+        sqlite3.Connection.close(connection)
+
+    monkeypatch.setattr(FileConnection, "close", close)
     file = open_database(database)
     assert file is not None
     assert file.read("SELECT 1", {}) == [(1,)]
     name = repr(file)
     del file
     gc.collect()
-    assert name in map(repr, closed)
+    assert name in closed
 
 
 def test_every_column_with_an_address_is_known(database: Path) -> None:
