@@ -24,8 +24,8 @@ HOURS = [time.hour + time.minute / 60 + time.second / 3600 for time in TIMES]
 WITHOUT_SECONDS = [time.hour + time.minute / 60 for time in TIMES]
 Y = ["a", "b"] * 12
 SENTENCE = (
-    "The times of day in column 't' are read as hours, unless dataset.nominal names them (dataset.units={t: clock} "
-    "confirms it)."
+    "The times of day in column 't' are read as hours, unless dataset.nominal names them "
+    "('dataset.units={t: clock}' confirms it)."
 )
 
 

@@ -113,15 +113,15 @@ def test_a_dropped_column_decides_no_sign(tmp_path: Path) -> None:
 
 
 STRAYS = {
-    "TBD": ("'TBD' (3 cells)", "TBD"),
-    "open": ("'open' (3 cells)", "open"),
-    "unknown": ("'unknown' (3 cells)", "unknown"),
-    "n/a": ("'n/a' (3 cells)", "n/a"),
-    "?": ("'?' (3 cells)", "'?'"),
-    "0000-00-00": ("'0000-00-00' (3 cells)", "'0000-00-00'"),
-    "00.00.0000": ("'00.00.0000' (3 cells)", "'00.00.0000'"),
-    "31/12/2019": ("'31/12/2019' (3 cells)", "'31/12/2019'"),
-    "in May 2019": ("'in May 2019' (3 cells)", "'in May 2019'"),
+    "TBD": ("'TBD' (3 cells)", "dataset.na_values=[TBD]"),
+    "open": ("'open' (3 cells)", "dataset.na_values=[open]"),
+    "unknown": ("'unknown' (3 cells)", "dataset.na_values=[unknown]"),
+    "n/a": ("'n/a' (3 cells)", "dataset.na_values=[n/a]"),
+    "?": ("'?' (3 cells)", "'dataset.na_values=[\"?\"]'"),
+    "0000-00-00": ("'0000-00-00' (3 cells)", "'dataset.na_values=[\"0000-00-00\"]'"),
+    "00.00.0000": ("'00.00.0000' (3 cells)", "'dataset.na_values=[\"00.00.0000\"]'"),
+    "31/12/2019": ("'31/12/2019' (3 cells)", "'dataset.na_values=[\"31/12/2019\"]'"),
+    "in May 2019": ("'in May 2019' (3 cells)", "'dataset.na_values=[\"in May 2019\"]'"),
 }
 
 
@@ -138,7 +138,7 @@ def test_cells_that_are_no_dates_among_dates_are_named(tmp_path: Path, stray: st
     listed, spelled = STRAYS[stray]
     assert find_column(read_with(tmp_path, stray, first)).suspicions == (
         f"d: 57 of 60 cells are dates, the others {listed}, so that the column is left out as an identifier. Correct "
-        f"these cells, or treat them as missing with dataset.na_values=[{spelled}].",
+        f"these cells, or treat them as missing with {spelled}.",
     )
     assert find_column(read_with(tmp_path, stray, first, na_values=[stray])).kind == "date"
     with pytest.raises(UserError) as refused:

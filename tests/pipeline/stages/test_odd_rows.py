@@ -35,7 +35,8 @@ def suspect(dataset: Dataset) -> list[str]:
 
 
 def write(what: str, key: str) -> list[str]:
-    return [f"Rows that may be no cases: {what}; dataset.drop_rows=[{key}] leaves them out."]
+    quote = "'" if '"' in key else ""
+    return [f"Rows that may be no cases: {what}; {quote}dataset.drop_rows=[{key}]{quote} leaves them out."]
 
 
 LABELS = [
@@ -60,7 +61,7 @@ def test_a_row_of_sums_is_reported_and_dropped(tmp_path: Path, label: str, name:
     table = add(SALES, {"region": label, **SUMS})
     method = {".csv": "to_csv", ".xlsx": "to_excel", ".parquet": "to_parquet"}[Path(name).suffix]
     getattr(table, method)(tmp_path / name, index=False)
-    key = repr(label) if label in QUOTED else label
+    key = f'"{label}"' if label in QUOTED else label
     assert suspect(read_table(str(tmp_path / name), "sales")) == write(f"sums of other rows, as with {label!r}", key)
     dropped = read_table(str(tmp_path / name), "sales", drop_rows=[label])
     assert (suspect(dropped), dropped.notes[0]) == ([], "Left out by dataset.drop_rows: 1 row.")
@@ -84,7 +85,7 @@ def test_sums_without_a_name_are_recognised_by_their_values(columns: list[str]) 
     table = add(SALES[columns], SUMS[[name for name in columns if name in SUMS]].to_dict())
     found = suspect(load_frame(table, "sales"))
     total = int(SUMS["size"])
-    assert found == write(f"sums of other rows, as with '{total}'", f"'{total}'")
+    assert found == write(f"sums of other rows, as with '{total}'", f'"{total}"')
     assert len(load_frame(table, "sales", drop_rows=[total]).y) == 40
 
 
@@ -96,7 +97,7 @@ def test_a_table_without_sums_has_no_suspicion() -> None:
 def test_notes_below_the_table_are_reported(tmp_path: Path) -> None:
     table = add(SALES, {"region": "Source: Office, 2024"}, {"region": "* estimated"})
     words = "notes below the table, as with '* estimated', 'Source: Office, 2024'"
-    assert suspect(load_frame(table, "region")) == write(words, "'* estimated','Source: Office, 2024'")
+    assert suspect(load_frame(table, "region")) == write(words, '"* estimated","Source: Office, 2024"')
     dropped = load_frame(table, "sales", drop_rows=["* estimated", "Source: Office, 2024"])
     assert dropped.digest() == load_frame(SALES, "sales").digest()
     with pytest.raises(UserError, match=r"2 missing cells .* dataset.drop_missing_target=true"):

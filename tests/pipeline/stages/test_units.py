@@ -110,7 +110,6 @@ def test_numbers_without_a_common_unit_are_nominal_with_a_line_and_never_identif
 @pytest.mark.parametrize(
     "cells",
     [
-        [f"{hour}:00" for hour in range(7, 24)],
         [f"{day}.5.2012" for day in range(1, 29)],
         [f"{day} Jan 2012" for day in range(1, 29)],
         [f"{month}/5/2012" for month in range(1, 13)],
