@@ -331,9 +331,10 @@ class OutputKind:
 
 COMPARISON = OutputKind(
     {**REPORT_FORMATS, ".pdf": DIAGRAM, ".svg": DIAGRAM},
-    rf"(?:# |{PAGE})?Which of [^\n]* is best on |metric,dataset,configuration,|"
+    rf"(?:# |% |{PAGE})?Which of [^\n]* is best on |metric,dataset,configuration,|"
     r'\{\s*"format": "bakeoff.comparison"|% \\usepackage\{booktabs,longtable\}\n|'
-    r"%PDF.*/Creator \(bakeoff\)|<\?xml[^\n]*\n<svg role=.img. aria-label=.Mean ranks by ",
+    r"%PDF.*/Creator \(bakeoff\)|"
+    r"<\?xml[^\n]*\n<svg role=.img. aria-label=.(?:Mean ranks by|[^\n]* of each system with) ",
 )
 DIFFERENCE = OutputKind(
     REPORT_FORMATS,

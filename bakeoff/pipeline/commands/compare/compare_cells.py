@@ -70,7 +70,7 @@ def compare_cells(scored: ScoredCells, request: SelectionRequest, command: str =
     rows = _order_rows(kept)
     ordered = replace(kept, configurations=rows)
     metrics, datasets = scored.metrics, scored.datasets
-    settings = _make_settings(request, rows)
+    settings = make_settings(request, rows)
     results = tuple(_analyze_metric(metric, ordered, settings) for metric in metrics)
     cells = tuple(ordered.cells[row.name, dataset.name] for row in rows for dataset in datasets)
     return Comparison(
@@ -198,11 +198,11 @@ def _order_rows(scored: ScoredCells) -> list[Configuration]:
     return sorted(rows, key=lambda row: sum(own_ranks[row.name]) / len(own_ranks[row.name]))
 
 
-def _make_settings(request: SelectionRequest, rows: Sequence[Configuration]) -> Settings:
+def make_settings(request: SelectionRequest, rows: Sequence[Configuration]) -> Settings:
     """Return the settings of a comparison, whose default base is the first row."""
     return Settings(
         alpha=request.alpha,
-        base=_find_base(request.base, rows),
+        base=find_base(request.base, rows),
         is_base_given=request.base not in BEST_WORDS,
         all_pairs=request.pairs == "all",
         max_repeats=request.repeats if request.is_until_sure else 0,
@@ -210,7 +210,7 @@ def _make_settings(request: SelectionRequest, rows: Sequence[Configuration]) -> 
     )
 
 
-def _find_base(word: str, rows: Sequence[Configuration]) -> str:
+def find_base(word: str, rows: Sequence[Configuration]) -> str:
     """Return the name of the row chosen as the base, given by name or as the only row of a learner.
 
     The rows are in the order from best to worst. A word that names no row is rejected.

@@ -173,6 +173,8 @@ class ScoredCells:
     notes: Sequence[str]
 
 
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""The names of the first tiers."""
 WILCOXON = "wilcoxon"
 NEMENYI = "nemenyi"
 """The tests over datasets that decide whether two configurations differ."""
@@ -284,6 +286,70 @@ class PairResult:
     answer: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ItemPair(PairResult):
+    """Two systems on the items of one test set.
+
+    As for `PairResult`, with items in place of folds, and with these meanings: `statistic` is that of the t-test over
+    clusters, which gives the interval, `rows_needed` is a number of items, and `p_value` is that of McNemar's test or
+    of exchanges. `answer` is ``practically equal`` if two one-sided tests with Holm's correction show that the
+    difference is within the rope.
+
+    Attributes
+    ----------
+    wins, losses : int
+        The numbers of items on which the first is better and worse.
+    p_error : float
+        The standard error of `p_value` if exchanges were drawn, otherwise 0.
+    p_equal : float
+        The p-value of the two one-sided tests, with Holm's correction.
+    clusters_needed : int or None
+        The approximate number of clusters of `rows_needed` items.
+    """
+
+    wins: int
+    losses: int
+    p_error: float
+    p_equal: float
+    clusters_needed: int | None
+
+
+@dataclass(frozen=True)
+class ItemDesign:
+    """The items of one test set, and how they were tested.
+
+    Attributes
+    ----------
+    item, cluster : str
+        The columns that name the items and their clusters; the latter is empty without clusters.
+    n_items, n_clusters : int
+        Without clusters, both are equal.
+    test : str
+        The test of the pairs in words.
+    cochran_q, cochran_p : float
+        Cochran's Q of all systems and its p-value; NaN if scores are not 0 or 1, if there are clusters, or for two.
+    tiers : tuple of tuple of str
+        Tiers of systems: each is in the first one whose best member it is not told apart from.
+    """
+
+    item: str
+    cluster: str
+    n_items: int
+    n_clusters: int
+    test: str
+    cochran_q: float
+    cochran_p: float
+    tiers: tuple[tuple[str, ...], ...]
+
+    def list_tiers(self) -> dict[str, str]:
+        """Return the tier of each system: a letter, or its number after Z."""
+        return {
+            name: LETTERS[number] if number < len(LETTERS) else str(number + 1)
+            for number, tier in enumerate(self.tiers)
+            for name in tier
+        }
+
+
 @dataclass(frozen=True)
 class DatasetResult:
     """The analysis of one dataset by one metric.
@@ -296,7 +362,7 @@ class DatasetResult:
     summaries : tuple of Summary
         The configurations from best to worst; those without scores are omitted.
     pairs : tuple of PairResult
-        All pairs; the first of each has the better mean, or an equal one.
+        All pairs, an `ItemPair` each on items; the first of each has the better mean, or an equal one.
     verdict : tuple of str
         The verdict in sentences.
     """
@@ -510,6 +576,8 @@ class Comparison:
         All compared runs.
     store, experiment : str
         The store and the experiment that contain them.
+    items : ItemDesign or None
+        None if scores of folds are compared.
     """
 
     question: str
@@ -527,6 +595,7 @@ class Comparison:
     run_ids: tuple[str, ...] = ()
     store: str = ""
     experiment: str = ""
+    items: ItemDesign | None = None
 
     def find_cell(self, configuration: str, dataset: str) -> Cell:
         """Return the cell of a configuration and a dataset."""

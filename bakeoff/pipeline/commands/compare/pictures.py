@@ -42,6 +42,7 @@ TITLE_LETTERS = 14
 """The length of a line in a title when the maximum number of panels are side by side."""
 MAX_POINTS = 4000
 """With more scores in total, only the means are drawn, because a page with all points would be large."""
+TIER_COLOURS = (*CLASS_COLOURS[:3], *CLASS_COLOURS[4:6], MUTED_COLOUR)
 BAR_LEVEL = 0.6
 """The distance between the bars over two groups, as a fraction of a row."""
 CRITICAL_ROW = -1.8
@@ -200,7 +201,7 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
 def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
     """Return the picture of fold scores, or None if there are no scores."""
     shown = [dataset for dataset in result.datasets if dataset.summaries]
-    if not shown:
+    if not shown or comparison.items is not None:
         return None
     names = [row.name for row in comparison.configurations][:MAX_DRAWN_CONFIGURATIONS]
     scores = [
@@ -220,8 +221,32 @@ def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
     return figure, caption
 
 
+@in_style()
+def draw_tiers(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the picture of the means and tiers of systems on items, or None if scores of folds are compared."""
+    if comparison.items is None:
+        return None
+    metric = comparison.find_metric(result.metric)
+    tiers = comparison.items.list_tiers()
+    letters = list(dict.fromkeys(tiers.values()))
+    shown = result.datasets[0].summaries[:MAX_DRAWN_CONFIGURATIONS]
+    names = [f"{tiers[row.configuration]}  {row.configuration}" for row in shown]
+    figure, (axes,) = _make_rows([metric.label], names)
+    for number, row in enumerate(shown):
+        colour = TIER_COLOURS[letters.index(tiers[row.configuration]) % len(TIER_COLOURS)]
+        # One cluster has no interval.
+        axes.plot([row.low, row.high], [number, number], color=colour, linewidth=2)
+        axes.plot([row.mean], [number], "D", color=colour, markersize=5)
+    caption = (
+        f"{metric.label.capitalize()} of each system with its interval and its tier; systems of a tier are not told "
+        f"apart from its best. At most {MAX_DRAWN_CONFIGURATIONS} are drawn."
+    )
+    return figure, caption
+
+
 DRAWINGS: dict[str, Callable[[Comparison, MetricResult], Picture | None]] = {
     DIAGRAM: draw_ranks,
+    "tiers": draw_tiers,
     "fold_scores": draw_folds,
 }
 """Name of a picture -> function that draws it."""
@@ -250,7 +275,7 @@ def write_pictures(comparison: Comparison, suffix: str) -> dict[str, bytes]:
 
 
 def write_diagram(comparison: Comparison, suffix: str) -> bytes:
-    """Return the critical-difference diagram for the first metric as a file.
+    """Return the critical-difference diagram for the first metric, or the tiers of systems on items, as a file.
 
     Parameters
     ----------
@@ -263,7 +288,7 @@ def write_diagram(comparison: Comparison, suffix: str) -> bytes:
         The mean ranks were not tested, so there is no critical difference.
     """
     result = comparison.results[0]
-    picture = draw_ranks(comparison, result)
+    picture = draw_ranks(comparison, result) or draw_tiers(comparison, result)
     if picture is None:
         reason = "there is one dataset." if result.overall is None else result.overall.too_few
         raise UserError(

@@ -79,7 +79,7 @@ def _tabulate_scores(comparison: Comparison, result: MetricResult, overall: Over
         rows.append([row.name, rank, counts, *scores])
     # The ranks come first, because the columns of many datasets do not fit on a screen.
     columns: Row = ["configuration", "mean rank", COUNTS, *(dataset.dataset for dataset in result.datasets)]
-    footnote = _explain_signs(comparison, result.metric, comparison.settings.base)
+    footnote = explain_signs(comparison, result.metric, comparison.settings.base)
     return make_table(comparison.find_metric(result.metric).label, columns, rows, footnote)
 
 
@@ -104,7 +104,7 @@ def _tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str
             rows.append([row.name, _write_score(None, cell), *[ABSENT] * (len(columns) - 2)])
     title = f"{comparison.find_metric(metric).label} on {result.dataset}"
     # With several datasets, the table of scores explains the signs.
-    footnote = _explain_signs(comparison, metric, result.base) if len(comparison.datasets) == 1 else ""
+    footnote = explain_signs(comparison, metric, result.base) if len(comparison.datasets) == 1 else ""
     return make_table(title, columns, rows, footnote)
 
 
@@ -131,10 +131,10 @@ def _tabulate_costs(comparison: Comparison, result: MetricResult) -> Table:
 
 def tabulate_pairs(comparison: Comparison, result: DatasetResult) -> Table:
     """Return all pairs of one dataset, or those that include the best configuration."""
-    shown, hidden = _choose_pairs(comparison, result.pairs, result.summaries[0].configuration)
+    shown, hidden = choose_pairs(comparison, result.pairs, result.summaries[0].configuration)
     rows: list[Row] = [
         [
-            _name_pair(pair),
+            name_pair(pair),
             Cell(format_change(pair.difference), note=f"{format_change(pair.low)} to {format_change(pair.high)}"),
             format_p(pair.p_value),
             format_p(pair.p_holm),
@@ -154,10 +154,10 @@ def tabulate_pairs(comparison: Comparison, result: DatasetResult) -> Table:
 
 def tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> Table:
     """Return all pairs over datasets, or those that include the best configuration."""
-    shown, hidden = _choose_pairs(comparison, overall.pairs, next(iter(overall.mean_ranks)))
+    shown, hidden = choose_pairs(comparison, overall.pairs, next(iter(overall.mean_ranks)))
     rows: list[Row] = [
         [
-            _name_pair(pair),
+            name_pair(pair),
             format_statistic(pair.rank_difference),
             f"{pair.wins}/{pair.ties}/{pair.losses}",
             *map(format_p, (pair.p_nemenyi, pair.p_wilcoxon, pair.p_wilcoxon_holm)),
@@ -169,7 +169,7 @@ def tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> Ta
     return make_table("pairs over datasets", columns, rows, footnote)
 
 
-def _choose_pairs(comparison: Comparison, pairs: Sequence[Any], best: str) -> tuple[Sequence[Any], str]:
+def choose_pairs(comparison: Comparison, pairs: Sequence[Any], best: str) -> tuple[Sequence[Any], str]:
     """Return the pairs to list, and a sentence on the number of hidden ones."""
     if comparison.settings.all_pairs:
         return pairs, ""
@@ -179,7 +179,7 @@ def _choose_pairs(comparison: Comparison, pairs: Sequence[Any], best: str) -> tu
     return shown, f"Pairs with the best; pairs=all shows the {others}." if n_hidden else ""
 
 
-def _name_pair(pair: PairResult | OverallPair) -> Cell:
+def name_pair(pair: PairResult | OverallPair) -> Cell:
     sign = TOLD_APART if pair.is_told_apart else NOT_TOLD_APART
     return Cell(f"{pair.first} {sign} {pair.second}", NAME, is_best=pair.is_told_apart)
 
@@ -234,12 +234,13 @@ def _write_score(summary: Summary | None, cell: Scores) -> Cell:
     return Cell(format_score(summary.mean), NUMBER, format_deviation(summary.std), summary.mark, summary.is_best)
 
 
-def _explain_signs(comparison: Comparison, metric: str, base: str) -> str:
+def explain_signs(comparison: Comparison, metric: str, base: str) -> str:
     """Return the direction of the scores and the meaning of the signs next to them."""
     shown = comparison.find_metric(metric)
     direction = "higher" if shown.greater_is_better else "lower"
+    test = "corrected resampled t-test" if comparison.items is None else comparison.items.test
     return (
         f"{shown.label}, {direction} is better; {BEST_SIGN} or bold, the best; v, * significantly better, worse "
-        f"than the base {base} (corrected resampled t-test, with Holm's correction for all pairs, "
+        f"than the base {base} ({test}, with Holm's correction for all pairs, "
         f"α = {comparison.settings.alpha:g})"
     )

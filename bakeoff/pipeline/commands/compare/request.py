@@ -14,13 +14,17 @@ from bakeoff.pipeline.text.wording import expand_home, join_words
 FORMATS = tuple(REPORT_FORMATS.values())
 COMMAND_KEYS = (
     "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "overall",
-    "choice", "dataset", "until", "repeats", "seal",
+    "choice", "dataset", "until", "repeats", "seal", "item", "cluster", "items",
 )  # fmt: skip
 """Keys that determine the numbers of a comparison."""
 RUN_WORDS = ("latest", "best")
 BEST_WORDS = ("", "best")
 """The words that choose the best configuration as the base, the default first."""
 PARQUET = ".parquet"
+JSON_LINES = ".jsonl"
+TABLE_EXTENSIONS = (".csv", PARQUET, JSON_LINES)
+ROW_WORD = "row"
+"""The items of stored runs."""
 MAX_REPEATS = 10
 """The default of the largest number of repeats."""
 MAX_LOOKS = 100
@@ -133,6 +137,12 @@ class CompareRequest(SelectionRequest, TrustRequest):
         The metric of the scores in a file, such as accuracy.
     greater_is_better : bool or None
         Whether greater scores in a file are better; by default as for the metric.
+    item : str
+        The column of a file that names the items of one test set, which are compared instead of folds; for runs, row.
+    cluster : str
+        The column that names groups of items that depend on one another, such as questions on one text.
+    items : str
+        common, to compare only the items that all systems answered.
     to : str or None
         The format; by default that of the extension of output=.
     output : Path or None
@@ -146,6 +156,9 @@ class CompareRequest(SelectionRequest, TrustRequest):
 
     metric: str = ""
     greater_is_better: bool | None = None
+    item: str = ""
+    cluster: str = ""
+    items: Annotated[str, Word(allowed=("all", "common"))] = "all"
     to: Annotated[str | None, Word(allowed=FORMATS)] = None
     output: Path | None = None
     keep: bool = True
@@ -156,6 +169,21 @@ class CompareRequest(SelectionRequest, TrustRequest):
         if self.fail_if == "worse" and not self.base:
             raise UserError("fail_if=worse needs base=, the run, model or configuration to compare with.")
         COMPARISON.find_format(self.output, self.to)
+        self._require_items()
+
+    def _require_items(self) -> None:
+        """Reject keys of items without ``item=``, and keys of folds with it."""
+        if not self.item and (self.cluster or self.items != "all"):
+            raise UserError("cluster= and items= describe the items of a test set; add item=, the column of the items.")
+        if self.item and (self.is_until_sure or self.overall != WILCOXON or self.choice != "auto" or self.seal):
+            raise UserError(
+                f"until=, overall=, choice= and seal= are about folds; leave them out, or item={self.item}."
+            )
+        if self.item and self.table is None and (self.item != ROW_WORD or self.cluster or len(self.metrics or ()) > 1):
+            raise UserError(
+                f"runs are compared on the same test rows by item={ROW_WORD} and one metric, without cluster=; "
+                f"item={self.item} needs a file, such as outcomes.csv."
+            )
 
     @property
     def form(self) -> str:
@@ -171,7 +199,7 @@ class CompareRequest(SelectionRequest, TrustRequest):
         UserError
             A file is given with other runs, or a key does not apply.
         """
-        files = [word for word in self.runs if word.endswith((".csv", PARQUET)) or expand_home(word).is_file()]
+        files = [word for word in self.runs if word.endswith(TABLE_EXTENSIONS) or expand_home(word).is_file()]
         if files and (len(self.runs) > 1 or self.sweep or self.filter or self.dataset or self.metrics or self.seal):
             raise UserError(
                 f"{files[0]} is a table of scores, which is compared on its own; leave out other runs and the keys "

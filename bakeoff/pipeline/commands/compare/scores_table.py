@@ -22,7 +22,7 @@ from bakeoff.pipeline.commands.compare.comparison import (
     Configuration,
     ScoredCells,
 )
-from bakeoff.pipeline.commands.compare.request import PARQUET, CompareRequest
+from bakeoff.pipeline.commands.compare.request import JSON_LINES, PARQUET, CompareRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.content import read_content
 from bakeoff.pipeline.stages.dataset.files import read_file, require_file
@@ -41,12 +41,18 @@ DATASET_CURE = re.compile(r"; [^;]*dataset\..*", re.DOTALL)
 PERCENT = 100
 ROW = "row"
 """A column with the number of each row, for messages."""
+ITEM_SHAPE = "a table of items, with item=COLUMN, has the columns system, COLUMN and score, or a column for each system"
+SHAPES = (
+    f"a table of scores has a row for each fold and the columns {', '.join(REQUIRED)}, optionally {', '.join(FOLDS)} "
+    f"and both {join_words(SIZES)}; {ITEM_SHAPE}"
+)
+"""The tables that can be compared."""
 MAX_ASSUMED_FOLDS = 20
 """The largest number of scores of a dataset that are assumed to be the k folds of one repeat."""
 
 
 def read_table(file: Path) -> pd.DataFrame:
-    """Read a table of others: Parquet by its extension, otherwise CSV with commas and decimal points.
+    """Read a table of others: Parquet or JSON lines by its extension, otherwise CSV with commas and decimal points.
 
     Raises
     ------
@@ -54,7 +60,7 @@ def read_table(file: Path) -> pd.DataFrame:
         The file cannot be read, or its cells are larger than those of a table would be.
     """
     try:
-        if file.suffix == PARQUET:
+        if file.suffix in (PARQUET, JSON_LINES):
             return read_file(file, FileLayout()).frame
         require_file(file)
         text = BytesIO(read_content(file, FileLayout()))
@@ -87,7 +93,7 @@ def score_table(given: pd.DataFrame, name: str, request: CompareRequest) -> Scor
         raise UserError(f"until=sure adds repeats as runs, but {name} has scores; leave out until=sure.")
     frame = _tidy_table(given, name)
     _require_unique_folds(frame, name)
-    metric = _describe_metric(request, frame[SCORE])
+    metric = describe_metric(request, frame[SCORE])
     learners = list(frame["learner"].unique())
     cells: list[Cell] = []
     datasets = []
@@ -114,8 +120,8 @@ def _list_folds(frame: pd.DataFrame) -> list[str]:
 def _require_unique_folds(frame: pd.DataFrame, name: str) -> None:
     """Reject two scores of a learner on one fold."""
     repeated = frame.duplicated(["dataset", "learner", *_list_folds(frame)])
-    cure = f"remove it, or number the scores of each learner by the columns {join_words(FOLDS)}"
-    _reject(repeated, frame["learner"], name, f"an earlier row has the same dataset, learner and fold; {cure}")
+    cure = f"remove it, number the scores of each learner by {join_words(FOLDS)}, or name their items by item=COLUMN"
+    reject_cells(repeated, frame["learner"], name, f"an earlier row has the same dataset, learner and fold; {cure}")
 
 
 def _write_column_notes(given: pd.DataFrame, frame: pd.DataFrame) -> list[str]:
@@ -131,33 +137,32 @@ def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:
     absent = [column for column in (*REQUIRED, *sizes) if column not in frame]
     if absent or frame.empty:
         raise UserError(
-            f"{name} has {len(frame)} rows and the columns {name_first(map(str, given))}; a table of scores has a row "
-            f"for each fold and the columns {', '.join(REQUIRED)}, optionally {', '.join(FOLDS)} and both "
-            f"{join_words(SIZES)}, separated by commas; rename its columns."
+            f"{name} has {len(frame)} rows and the columns {name_first(map(str, given))}, separated by "
+            f"commas; {SHAPES}; rename its columns."
         )
     tidy = pd.DataFrame({ROW: frame.index + 1})
     for column in ("dataset", "learner", *_list_folds(frame)):
         problem = "a name or a number is missing; fill it in, or remove the row"
-        _reject(frame[column].isna(), frame[column], name, problem)
+        reject_cells(frame[column].isna(), frame[column], name, problem)
         tidy[column] = frame[column].astype(str).str.strip().map(tidy_name)
     for column in (SCORE, *sizes):
         tidy[column] = pd.to_numeric(frame[column], errors="coerce").astype(float)
         is_text = tidy[column].isna() & frame[column].notna()
-        _reject(is_text, frame[column], name, "not a number; write it as 0.85, or leave a missing score empty")
-        _reject(np.isinf(tidy[column]), frame[column], name, "infinite; leave a score that is not defined empty")
+        reject_cells(is_text, frame[column], name, "not a number; write it as 0.85, or leave a missing score empty")
+        reject_cells(np.isinf(tidy[column]), frame[column], name, "infinite; leave a score that is not defined empty")
     for column in sizes:
-        _reject(~(tidy[column] > 0), frame[column], name, f"not a number of rows; remove {join_words(SIZES)}")
+        reject_cells(~(tidy[column] > 0), frame[column], name, f"not a number of rows; remove {join_words(SIZES)}")
     return tidy
 
 
-def _reject(is_wrong: pd.Series, cells: pd.Series, name: str, problem: str) -> None:
+def reject_cells(is_wrong: pd.Series, cells: pd.Series, name: str, problem: str) -> None:
     """Raise UserError with the first wrong cell of a column and its row."""
     if is_wrong.any():
         row = int(is_wrong.to_numpy().argmax())
         raise UserError(f"row {row + 1} of {name}: {cells.name}={cells[row]}: {problem}.")
 
 
-def _describe_metric(request: CompareRequest, scores: pd.Series) -> ComparedMetric:
+def describe_metric(request: CompareRequest, scores: pd.Series) -> ComparedMetric:
     """Return the metric of a table; reject an unknown direction."""
     name, given = request.metric, request.greater_is_better
     try:
@@ -225,7 +230,8 @@ def _write_fold_notes(datasets: Sequence[ComparedDataset], frame: pd.DataFrame) 
         if max(sizes) > MAX_ASSUMED_FOLDS:
             raise UserError(
                 f"{max(sizes)} folds of a dataset may come from several repeats, for which the ratio 1/(k - 1) is "
-                f"too small; number the repeats in a column repeat, or add the columns {join_words(SIZES)}."
+                f"too small; number the repeats in a column repeat, add the columns {join_words(SIZES)}, or name the "
+                "column of the items by item=, if they are those of one test set."
             )
         notes.append(
             f"The table has no columns {join_words(SIZES)}, so the tests assume n_test / n_train = 1/(k - 1), as for "

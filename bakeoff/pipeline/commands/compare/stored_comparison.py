@@ -18,6 +18,8 @@ import pandas as pd
 from bakeoff.pipeline.commands.compare.cells import score_runs
 from bakeoff.pipeline.commands.compare.compare_cells import compare_cells
 from bakeoff.pipeline.commands.compare.comparison import Comparison
+from bakeoff.pipeline.commands.compare.item_comparison import compare_items
+from bakeoff.pipeline.commands.compare.item_scores import read_item_scores
 from bakeoff.pipeline.commands.compare.reports import make_report, render_report
 from bakeoff.pipeline.commands.compare.request import FORMATS, KIND_TAG, SUFFIX, CompareRequest, SelectionRequest
 from bakeoff.pipeline.commands.compare.run_grid import (
@@ -75,6 +77,10 @@ def make_comparison(request: SelectionRequest, command: str = "", frame: pd.Data
     if isinstance(request, CompareRequest) and request.table is not None:
         file = request.table
         scores, name = (read_table(file), file.name) if frame is None else (frame, "the table")
+        if request.item:
+            items = read_item_scores(scores, name, request)
+            selection = f"{count_nouns(len(scores), 'row')} of {name}"
+            return compare_items(items, request, command or request.write_command(), selection)
         return compare_cells(score_table(scores, name, request), request, command or request.write_command())
     request.require_one_selection()
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)

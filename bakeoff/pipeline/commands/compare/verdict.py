@@ -134,7 +134,7 @@ def write_repeats(
     needed = group_by(
         [each for each in result.datasets if each.pairs], lambda each: max(pair.repeats for pair in each.pairs)
     )
-    where = "; ".join(f"{n} on {_enumerate([each.dataset for each in needed[n]])}" for n in sorted(needed))
+    where = "; ".join(f"{n} on {enumerate_names([each.dataset for each in needed[n]])}" for n in sorted(needed))
     folds_per_repeat = {dataset.name: dataset.folds_per_repeat for dataset in datasets}
     full = [cell for cell in cells if not cell.reason]
     n_run = sum(len(cell.scores[result.metric]) for cell in full)
@@ -182,7 +182,7 @@ def write_overall_verdict(result: OverallResult, metric: ComparedMetric, setting
     if reversed_pairs:
         return (
             f"Over {n_datasets}, {order[0]} has the best {ranks}, but {result.test_name} contradicts the order of the "
-            f"mean ranks: {_enumerate(reversed_pairs)}. The table of pairs has all results.",
+            f"mean ranks: {enumerate_names(reversed_pairs)}. The table of pairs has all results.",
         )
     tests = {frozenset((pair.first, pair.second)): (pair.is_told_apart, pair.p_value) for pair in result.pairs}
     sentence = write_standing(Standing(order, tests, "mean rank", f"Over {n_datasets}", result.test_name))
@@ -219,10 +219,10 @@ def write_standing(standing: Standing) -> str:
         claim = f"{best} is the best: it {_write_win(standing, [best], others)}"
     elif among or list(standing.order[: len(leaders)]) != leaders:
         wins = f" and {_write_win(standing, [best], others)}" if others else ""
-        inner = f"; of these, {_enumerate(among)}" if among else ""
+        inner = f"; of these, {enumerate_names(among)}" if among else ""
         claim = f"{best} has the best {standing.measure}{wins}; {_write_draw(standing, rivals, [best])}{inner}"
     elif others:
-        equal = f"{_enumerate(leaders)} are the best and do not differ significantly, {standing.bound_p(pairs)}"
+        equal = f"{enumerate_names(leaders)} are the best and do not differ significantly, {standing.bound_p(pairs)}"
         claim = "; ".join([equal, *_list_wins(standing, leaders, others)])
     elif len(leaders) == 2:
         claim = f"{join_words(leaders)} do not differ significantly, {standing.bound_p(pairs)}"
@@ -239,7 +239,7 @@ def _list_wins(standing: Standing, leaders: Sequence[str], others: Sequence[str]
     rivals = group_by(others, lambda name: tuple(each for each in leaders if not standing.is_told_apart(each, name)))
     for equals, names in sorted(rivals.items(), key=lambda item: len(item[0]))[:MAX_RIVAL_GROUPS]:
         winners = [leader for leader in leaders if leader not in equals]
-        subject = _enumerate(winners)
+        subject = enumerate_names(winners)
         if not equals:
             subject = "both" if len(leaders) == 2 else f"all {len(leaders)}"
         yield f"{subject} {_write_win(standing, winners, names)}"
@@ -252,14 +252,14 @@ def _list_wins(standing: Standing, leaders: Sequence[str], others: Sequence[str]
 def _write_win(standing: Standing, winners: Sequence[str], losers: Sequence[str]) -> str:
     """Return whom the subject of a clause beats."""
     verb = "beats" if len(winners) == 1 else "beat"
-    return f"{verb} {_enumerate(losers)}, {standing.bound_p(product(winners, losers))}"
+    return f"{verb} {enumerate_names(losers)}, {standing.bound_p(product(winners, losers))}"
 
 
 def _write_draw(standing: Standing, firsts: Sequence[str], seconds: Sequence[str]) -> str:
     """Return that configurations are not told apart from others."""
     verb = "does" if len(firsts) == 1 else "do"
     p = standing.bound_p(product(firsts, seconds))
-    return f"{_enumerate(firsts)} {verb} not differ significantly from {_enumerate(seconds)}, {p}"
+    return f"{enumerate_names(firsts)} {verb} not differ significantly from {enumerate_names(seconds)}, {p}"
 
 
 def _write_requirement(pair: PairResult) -> str:
@@ -291,7 +291,7 @@ def _write_requirement(pair: PairResult) -> str:
     return f"{power} (power {POWER:g}); {names} differ by {observed}: {cure}."
 
 
-def _enumerate(names: Sequence[str]) -> str:
+def enumerate_names(names: Sequence[str]) -> str:
     if len(names) <= MAX_NAMED:
         return join_words(names)
     shown = list(names[: MAX_NAMED - 1])
