@@ -32,17 +32,19 @@ from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     find_effect,
     mark_difference,
     rank_configurations,
-    subtract_scores,
 )
 from bakeoff.pipeline.commands.compare.item_scores import ItemScores
 from bakeoff.pipeline.commands.compare.item_tests import (
     Design,
+    Differences,
     ExchangeTest,
     compute_clustered_t_test,
     compute_cochran_q,
     compute_exchange_tests,
     compute_mcnemar_p,
     find_tiers,
+    subtract_items,
+    summarize_differences,
 )
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stopping import EQUAL, TOLD_APART, UNDECIDED
@@ -166,51 +168,78 @@ def _compare_pairs(
     names: Sequence[str], scores: np.ndarray, design: Design, is_binary: bool, rope: float, settings: Settings
 ) -> Iterator[ItemPair]:
     """Yield all pairs of systems, ordered from best to worst; their scores of shape (n, k) are better if greater."""
-    numbers = list(combinations(range(len(names)), 2))
-    differences = [subtract_scores(scores[:, i], scores[:, j]) for i, j in numbers]
-    wins = [int(np.sum(each > 0)) for each in differences]
-    losses = [int(np.sum(each < 0)) for each in differences]
+    places = list(combinations(range(len(names)), 2))
+    contrasts = [_contrast(scores[:, i], scores[:, j], design, settings) for i, j in places]
     if is_binary and not design.has_clusters:
-        exchanges = [ExchangeTest(compute_mcnemar_p(*own)) for own in zip(wins, losses, strict=True)]
+        exchanges = [ExchangeTest(compute_mcnemar_p(each.wins, each.losses)) for each in contrasts]
     else:
-        exchanges = compute_exchange_tests(scores, design)
-    tests = [compute_clustered_t_test(each, design, 1 - settings.alpha) for each in differences]
+        sums = np.column_stack([design.sum_clusters(column) for column in scores.T])  # (G, k)
+        exchanges = compute_exchange_tests(sums, places, [each.differences for each in contrasts])
     p_values = np.array([each.p for each in exchanges])
     levels = find_holm_levels(p_values.tolist(), settings.alpha).tolist()
-    p_holm = adjust_by_holm(p_values).tolist()
     width = float(np.ptp(scores))
-    p_equal = adjust_by_holm(np.array([_test_equality(test, design, rope, width) for test in tests])).tolist()
-    for place, (i, j) in enumerate(numbers):
-        test = tests[place]
-        is_told_apart = bool(p_holm[place] <= settings.alpha and test.mean != 0)
-        detectable, share = _find_requirement(test, levels[place])
-        answer = TOLD_APART if is_told_apart else EQUAL if p_equal[place] <= settings.alpha else UNDECIDED
-        yield ItemPair(
-            first=names[i],
-            second=names[j],
-            difference=test.mean,
-            std=test.standard_deviation,
-            low=test.lower,
-            high=test.upper,
-            statistic=test.statistic,
-            p_value=exchanges[place].p,
-            p_holm=p_holm[place],
-            p_first=math.nan,
-            p_equivalent=math.nan,
-            p_second=math.nan,
-            detectable=detectable,
-            repeats_needed=None,
-            rows_needed=None if math.isnan(share) else math.ceil(share * len(scores)),
-            is_told_apart=is_told_apart,
-            test_train_ratio=math.nan,
-            rope=rope,
-            answer=answer,
-            wins=wins[place],
-            losses=losses[place],
-            p_error=exchanges[place].error,
-            p_equal=p_equal[place],
-            clusters_needed=None if math.isnan(share) else math.ceil(share * design.n_clusters),
-        )
+    p_equal = np.array([_test_equality(each.test, design, rope, width) for each in contrasts])
+    adjusted = zip(adjust_by_holm(p_values).tolist(), adjust_by_holm(p_equal).tolist(), levels, strict=True)
+    for (i, j), contrast, exchange, own in zip(places, contrasts, exchanges, adjusted, strict=True):
+        yield _describe_pair((names[i], names[j]), contrast, exchange, own, design, rope, settings.alpha)
+
+
+class Contrast(NamedTuple):
+    """The differences of two systems on n items: items won and lost, the t-test, and what exchanges need."""
+
+    wins: int
+    losses: int
+    test: CorrectedTTest
+    differences: Differences
+
+
+def _contrast(first: np.ndarray, second: np.ndarray, design: Design, settings: Settings) -> Contrast:
+    differences = subtract_items(first, second)  # (n,)
+    test = compute_clustered_t_test(differences, design, 1 - settings.alpha)
+    sums = summarize_differences(design.sum_clusters(differences))
+    return Contrast(int(np.sum(differences > 0)), int(np.sum(differences < 0)), test, sums)
+
+
+def _describe_pair(
+    names: tuple[str, str],
+    contrast: Contrast,
+    exchange: ExchangeTest,
+    adjusted: tuple[float, float, float],
+    design: Design,
+    rope: float,
+    alpha: float,
+) -> ItemPair:
+    """Return the result of a pair with its p-values adjusted by Holm's method, and the level of that method."""
+    test = contrast.test
+    p_holm, p_equal, level = adjusted
+    is_told_apart = p_holm <= alpha and test.mean != 0
+    detectable, factor = _find_requirement(test, level)
+    return ItemPair(
+        first=names[0],
+        second=names[1],
+        difference=test.mean,
+        std=test.standard_deviation,
+        low=test.lower,
+        high=test.upper,
+        statistic=test.statistic,
+        p_value=exchange.p,
+        p_holm=p_holm,
+        p_first=math.nan,
+        p_equivalent=math.nan,
+        p_second=math.nan,
+        detectable=detectable,
+        repeats_needed=None,
+        rows_needed=None if math.isnan(factor) else math.ceil(factor * len(design.clusters)),
+        is_told_apart=is_told_apart,
+        test_train_ratio=math.nan,
+        rope=rope,
+        answer=TOLD_APART if is_told_apart else EQUAL if p_equal <= alpha else UNDECIDED,
+        wins=contrast.wins,
+        losses=contrast.losses,
+        p_error=exchange.error,
+        p_equal=p_equal,
+        clusters_needed=None if math.isnan(factor) else math.ceil(factor * design.n_clusters),
+    )
 
 
 def _test_equality(test: CorrectedTTest, design: Design, rope: float, width: float) -> float:

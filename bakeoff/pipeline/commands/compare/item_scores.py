@@ -24,8 +24,10 @@ SYSTEM_COLUMNS = ("system", "learner", "model")
 DATASET, ATTEMPT, FOLD = "dataset", "attempt", "fold"
 TRUTH_VALUES = {"true": "1", "false": "0"}
 BINARY_BOUNDS = (0.0, 1.0)
-MAX_RATIO_TO_BINARY = 10
-"""Next to scores of 0 and 1, larger ones than this are on another scale, such as percent."""
+MAX_RATIO_TO_FRACTIONS = 10
+"""Next to scores from 0 to 1, larger ones than this are on another scale, such as percent."""
+SAMPLE_ROWS = 1000
+"""A column of a wide table is a system if most of its first cells are numbers."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,9 @@ def _read_wide(frame: pd.DataFrame, others: Sequence[str], name: str) -> Answers
     """Return the scores of the columns of which most cells are numbers."""
     columns = [str(column) for column in frame if column not in others]
     # A column of text is a remark, but one with some wrong cells is a system.
-    systems = [column for column in columns if _parse_numbers(frame[column].dropna()).notna().mean() > 1 / 2]
+    systems = [
+        column for column in columns if _parse_numbers(frame[column].dropna()[:SAMPLE_ROWS]).notna().mean() > 1 / 2
+    ]
     scores = [_read_numbers(frame[column], name) for column in systems]
     rows = np.repeat(np.arange(len(frame)), len(systems))
     positions = np.tile(np.arange(len(systems)), len(frame))
@@ -275,16 +279,18 @@ def _list_gaps(whole: ItemScores, is_absent: np.ndarray, items: np.ndarray) -> I
 
 
 def _require_one_scale(whole: ItemScores, name: str) -> None:
-    """Reject scores of 0 and 1 beside scores such as percent, of a system or a dataset."""
+    """Reject scores from 0 to 1 beside others such as percent, of a system or a dataset."""
     groups = {
         f"{system}{f' on {dataset}' * bool(dataset)}": whole.scores[whole.strata == number, position]
         for position, system in enumerate(whole.systems)
         for number, dataset in enumerate(whole.datasets)
     }
-    binary = [group for group, own in groups.items() if own.size and own.max() == 1 and np.isin(own, (0, 1)).all()]
-    large = [group for group, own in groups.items() if own.size and own.max() > MAX_RATIO_TO_BINARY]
-    if binary and large:
+    largest = {group: float(own.max()) for group, own in groups.items() if own.size and own.min() >= 0}
+    fractions = [group for group, most in largest.items() if 0 < most <= 1]
+    large = [group for group, most in largest.items() if most > MAX_RATIO_TO_FRACTIONS]
+    # The errors of a named metric may be of any size.
+    if fractions and large and (whole.metric.name == SCORE or whole.metric.bounds[1] < np.inf):
         raise UserError(
-            f"{name}: the scores of {binary[0]} are 0 and 1, and those of {large[0]} reach {groups[large[0]].max():g}: "
-            "give all on one scale, such as 0 to 1."
+            f"{name}: the scores of {fractions[0]} are from 0 to 1, and those of {large[0]} reach "
+            f"{largest[large[0]]:g}: give all on one scale, or remove the columns that are no scores."
         )

@@ -2,8 +2,8 @@
 
 Two systems whose scores are 0 or 1 differ on b + c items, of which one wins b: McNemar's exact test is the binomial
 test of b. Graded scores are tested by exchanging both systems on random items: if they are equal, every pattern of
-signs of the differences is equally probable. Items of a cluster, such as questions on one text, are not independent, so whole
-clusters are exchanged, and the variance is that of sums over clusters, with G - 1 degrees of freedom.
+signs of the differences is equally probable. Items of a cluster, such as questions on one text, are not independent,
+so whole clusters are exchanged, and the variance is that of sums over clusters, with G - 1 degrees of freedom.
 
 Up to `MAX_EXACT_UNITS` items or clusters that differ, all exchanges are counted. Otherwise they are drawn, with a seed,
 and the p-value has an error. A p-value far below the number of exchanges is bounded by Hoeffding's inequality, which
@@ -22,32 +22,53 @@ Molecular Biology 9(1), 39.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import combinations
+from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.commands.compare.hypothesis_tests import CorrectedTTest, subtract_scores
+from bakeoff.pipeline.commands.compare.hypothesis_tests import CorrectedTTest
 
 MAX_EXACT_UNITS = 16
 """With more items or clusters that differ, not all of the exchanges are counted."""
-MIN_DRAWS, MAX_DRAWS = 9_999, 199_999
-MAX_DRAWN_SIGNS = 500_000_000
-"""The number of signs above which fewer exchanges are drawn, but at least `MIN_DRAWS`."""
-SIGNS_AT_A_TIME = 8_000_000
+MIN_DRAWS, MAX_DRAWS = 4_999, 199_999
+MAX_PRODUCTS = 5_000_000_000
+"""The number of signs times scores above which fewer exchanges are drawn, but at least `MIN_DRAWS`."""
+SIGNS_AT_A_TIME = 1_000_000
+SIGN_COST = 10
+"""Drawing a sign takes as long as this number of products."""
 RELATIVE_ROUNDING = 1e-9
 """Sums that differ by less than this, relative to the sum of all sizes, are equal."""
+RELATIVE_NOISE = 1e-12
+"""Scores that differ by less than this, relative to the largest, are equal."""
 
 
-@dataclass(frozen=True)
-class ExchangeTest:
+class ExchangeTest(NamedTuple):
     """The two-sided p-value of a paired test, and its standard error if exchanges were drawn, otherwise 0."""
 
     p: float
     error: float = 0.0
+
+
+class Differences(NamedTuple):
+    """Sums over clusters of the differences of a pair, of which some are not 0: all that its exchanges need.
+
+    Attributes
+    ----------
+    total, size, squares : float
+        The size of their total, and the totals of their sizes and of their squares.
+    changed : ndarray of shape (m,) or None
+        The sums that are not 0; None if there are more than `MAX_EXACT_UNITS`.
+    """
+
+    total: float
+    size: float
+    squares: float
+    changed: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -169,36 +190,44 @@ def compute_cochran_q(scores: np.ndarray) -> tuple[float, float]:
     return q, float(stats.chi2.sf(q, k - 1))
 
 
-def compute_exchange_tests(scores: np.ndarray, design: Design, seed: int = 0) -> list[ExchangeTest]:
-    """Test each pair of systems by exchanging both on random clusters, or on random items without clusters.
+def subtract_items(scores: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return differences of shape (n,), of which those due to rounding are 0."""
+    differences = scores - others
+    differences[np.abs(differences) <= RELATIVE_NOISE * max(np.max(np.abs(scores)), np.max(np.abs(others)))] = 0
+    return np.asarray(differences)
+
+
+def summarize_differences(sums: np.ndarray) -> Differences:
+    """Return what the exchanges of a pair need of its sums over clusters, of shape (G,)."""
+    sizes = np.abs(sums)
+    changed = sums[sizes > RELATIVE_ROUNDING * np.max(sizes)]
+    few = changed if len(changed) <= MAX_EXACT_UNITS else None
+    return Differences(abs(float(sums.sum())), float(sizes.sum()), float(sums @ sums), few)
+
+
+def compute_exchange_tests(
+    sums: np.ndarray, pairs: Sequence[tuple[int, int]], differences: Sequence[Differences], seed: int = 0
+) -> list[ExchangeTest]:
+    """Test pairs of systems by exchanging both on random clusters, or on random items without clusters.
 
     Parameters
     ----------
-    scores : ndarray of shape (n, k)
-    design : Design
+    sums : ndarray of shape (G, k)
+        The sums of the scores of each system over clusters.
+    pairs : sequence of p pairs of int
+    differences : sequence of p Differences
     seed : int, default 0
         Determines the exchanges that are drawn, which are the same for all pairs.
 
     Returns
     -------
     list of ExchangeTest
-        One for each pair, in the order of `itertools.combinations`.
     """
-    pairs = list(combinations(range(scores.shape[1]), 2))
-    tests: dict[tuple[int, int], ExchangeTest] = {}
-    drawn = []
-    for first, second in pairs:
-        sums = design.sum_clusters(subtract_scores(scores[:, first], scores[:, second]))  # (G,)
-        changed = sums[np.abs(sums) > RELATIVE_ROUNDING * np.max(np.abs(sums), initial=0)]
-        if len(changed) <= MAX_EXACT_UNITS:
-            tests[first, second] = ExchangeTest(count_exchanges(changed))
-        else:
-            drawn.append((first, second))
-    if drawn:
-        centred = scores - scores.mean(axis=1, keepdims=True)
-        sums = np.column_stack([design.sum_clusters(column) for column in centred.T])  # (G, k)
-        tests |= zip(drawn, _draw_exchanges(sums, np.array(drawn), seed), strict=True)
-    return [tests[pair] for pair in pairs]
+    is_drawn = [each.changed is None for each in differences]
+    tests = iter(_draw_exchanges(sums, list(compress(pairs, is_drawn)), list(compress(differences, is_drawn)), seed))
+    return [
+        next(tests) if each.changed is None else ExchangeTest(count_exchanges(each.changed)) for each in differences
+    ]
 
 
 def count_exchanges(sums: np.ndarray) -> float:
@@ -215,28 +244,39 @@ def _list_signs(m: int) -> np.ndarray:
     return 1.0 - 2 * (numbers >> np.arange(m) & 1)
 
 
-def _draw_exchanges(sums: np.ndarray, pairs: np.ndarray, seed: int) -> list[ExchangeTest]:
-    """Return the tests of pairs of shape (p, 2) by random signs of sums over clusters of shape (G, k)."""
-    n_units = len(sums)
-    n_draws = int(np.clip(MAX_DRAWN_SIGNS // n_units, MIN_DRAWS, MAX_DRAWS))
-    first, second = pairs.T
-    differences = [sums[:, i] - sums[:, j] for i, j in pairs]
-    observed = np.array([abs(each.sum()) for each in differences])  # (p,)
-    rounding = RELATIVE_ROUNDING * np.array([np.abs(each).sum() for each in differences])
-    squares = np.array([each @ each for each in differences])
-    generator = np.random.default_rng(seed)
+def _draw_exchanges(
+    sums: np.ndarray, pairs: Sequence[tuple[int, int]], differences: Sequence[Differences], seed: int
+) -> list[ExchangeTest]:
+    """Return the tests of some pairs by random signs."""
+    if not pairs:
+        return []
+    n_units, k = sums.shape
+    n_draws = int(np.clip(MAX_PRODUCTS // (n_units * (k + SIGN_COST)), MIN_DRAWS, MAX_DRAWS))
+    centred = sums - sums.mean(axis=1, keepdims=True)  # smaller numbers are rounded less
+    first, second = np.array(pairs).T
+    totals, sizes, squares = np.array([each[:3] for each in differences]).T
+    least = totals - RELATIVE_ROUNDING * sizes
     counts = np.zeros(len(pairs), dtype=int)
-    done = 0
-    while done < n_draws:
-        n_rows = min(max(1, SIGNS_AT_A_TIME // n_units), n_draws - done)
-        bits = np.unpackbits(generator.integers(256, size=(n_rows, -(-n_units // 8)), dtype=np.uint8), axis=1)
-        totals = 2 * (bits[:, :n_units].astype(float) @ sums) - sums.sum(axis=0)  # (rows, k)
-        counts += np.sum(np.abs(totals[:, first] - totals[:, second]) >= observed - rounding, axis=0)
-        done += n_rows
-    ps = (counts + 1) / (n_draws + 1)
-    bounds = 2 * np.exp(-(observed**2) / (2 * squares))
-    errors = np.where(bounds < ps, 0, np.sqrt(ps * (1 - ps) / n_draws))
-    return [ExchangeTest(*each) for each in zip(np.minimum(ps, bounds).tolist(), errors.tolist(), strict=True)]
+    for signs in _draw_signs(n_draws, n_units, seed):
+        signed = signs @ centred  # (draws, k)
+        counts += np.sum(np.abs(signed[:, first] - signed[:, second]) >= least, axis=0)
+    drawn = (counts + 1) / (n_draws + 1)
+    bounds = 2 * np.exp(-(totals**2) / (2 * squares))
+    errors = np.where(bounds < drawn, 0, np.sqrt(drawn * (1 - drawn) / n_draws))
+    return [ExchangeTest(*each) for each in zip(np.minimum(drawn, bounds).tolist(), errors.tolist(), strict=True)]
+
+
+def _draw_signs(n_draws: int, n_units: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield random signs, a part of the draws at a time, each of shape (draws, n_units)."""
+    generator = np.random.default_rng(seed)
+    n_rows = max(1, SIGNS_AT_A_TIME // n_units)
+    for start in range(0, n_draws, n_rows):
+        shape = min(n_rows, n_draws - start), -(-n_units // 8)
+        bits = np.unpackbits(generator.integers(256, size=shape, dtype=np.uint8), axis=1)
+        signs = bits[:, :n_units].astype(float)
+        signs *= 2
+        signs -= 1
+        yield signs
 
 
 def find_tiers(names: Sequence[str], told_apart: Collection[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
