@@ -74,14 +74,14 @@ def score_runs(facts: Sequence[RunFacts], description: str, request: SelectionRe
     return ScoredCells(
         metrics=metrics,
         datasets=tuple(_describe_dataset(name, grid, cells, store) for name in dict.fromkeys(key[1] for key in grid)),
-        configurations=_describe_configurations(grid),
+        configurations=describe_configurations(grid),
         cells=cells,
         selection=description,
         notes=[*notes, *_write_budget_notes(runs), *_write_look_notes(runs, request)],
     )
 
 
-def _describe_configurations(grid: Grid) -> list[Configuration]:
+def describe_configurations(grid: Grid) -> list[Configuration]:
     """Return the configurations of a grid in its order."""
     params = {name: each.configuration for (name, _), own in grid.items() for each in own if not each.reason}
     return [Configuration(name, dict(own)["learner"], dict(own)) for name, own in params.items()]

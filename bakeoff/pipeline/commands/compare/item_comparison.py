@@ -80,7 +80,8 @@ def compare_items(whole: ItemScores, request: CompareRequest, command: str, sele
     """
     sign = 1 if whole.metric.greater_is_better else -1
     order = np.argsort(-sign * whole.scores.mean(axis=0), kind="stable")
-    rows = tuple(Configuration(whole.systems[number], whole.systems[number]) for number in order)
+    known = whole.configurations or [Configuration(name, name) for name in whole.systems]
+    rows = tuple(known[number] for number in order)
     settings = make_settings(request, rows)
     parts = [_analyze(name, part, settings) for name, part in _divide(whole)]
     results = tuple(part.result for part in parts)
@@ -213,7 +214,8 @@ def _describe_pair(
     test = contrast.test
     p_holm, p_equal, level = adjusted
     is_told_apart = p_holm <= alpha and test.mean != 0
-    detectable, factor = _find_requirement(test, level)
+    # A pair that is told apart needs no more items, and the noncentral t distribution takes milliseconds.
+    detectable, factor = (math.nan, math.nan) if is_told_apart else _find_requirement(test, level)
     return ItemPair(
         first=names[0],
         second=names[1],

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.commands.compare.comparison import ComparedMetric
+from bakeoff.pipeline.commands.compare.comparison import ComparedMetric, Configuration
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.scores_table import ITEM_SHAPE, SCORE, SHAPES, describe_metric, reject_cells
 from bakeoff.pipeline.errors import UserError
@@ -46,6 +46,8 @@ class ItemScores:
         The cluster of each item; without clusters, each item is its own.
     metric : ComparedMetric
     notes : tuple of str
+    configurations : tuple of Configuration
+        Those of the systems; empty for a table.
     """
 
     systems: tuple[str, ...]
@@ -55,6 +57,7 @@ class ItemScores:
     clusters: np.ndarray
     metric: ComparedMetric
     notes: tuple[str, ...] = ()
+    configurations: tuple[Configuration, ...] = ()
 
     @property
     def is_binary(self) -> bool:

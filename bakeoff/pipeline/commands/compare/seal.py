@@ -32,6 +32,7 @@ KIND = "seal"
 FILE = "seal.json"
 DIGEST_TAG = "sha256"
 REPEATS = "repeats until sure"
+UNITS, FOLDS = "the unit of the tests", "folds"
 MILLISECONDS_PER_SECOND = 1000
 
 
@@ -164,6 +165,7 @@ def _list_settings(request: SelectionRequest, metrics: Sequence[str]) -> dict[st
         "rope": request.rope,
         REPEATS: request.repeats if request.is_until_sure else 0,
         "overall": request.overall,
+        UNITS: "rows" if getattr(request, "item", "") else FOLDS,
     }
 
 
@@ -174,7 +176,7 @@ def _compare_settings(seal: Seal, comparison: Comparison, request: SelectionRequ
     is_base = sealed_base in ((row.name, row.learner) if comparison.settings.is_base_given else BEST_WORDS)
     used = _list_settings(request, [metric.name for metric in comparison.metrics])
     for key, value in {**used, "base": sealed_base if is_base else row.name}.items():
-        sealed = seal.settings.get(key, value)
+        sealed = {UNITS: FOLDS, **seal.settings}.get(key, value)
         if value != sealed:
             yield f"{key} is {value} instead of {'the best' if sealed == '' else sealed}"
 

@@ -19,6 +19,7 @@ from bakeoff.pipeline.commands.compare.cells import score_runs
 from bakeoff.pipeline.commands.compare.compare_cells import compare_cells
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.item_comparison import compare_items
+from bakeoff.pipeline.commands.compare.item_rows import score_rows
 from bakeoff.pipeline.commands.compare.item_scores import read_item_scores
 from bakeoff.pipeline.commands.compare.reports import make_report, render_report
 from bakeoff.pipeline.commands.compare.request import FORMATS, KIND_TAG, SUFFIX, CompareRequest, SelectionRequest
@@ -155,8 +156,12 @@ def compare_selection(store: Store, selection: Selection, request: SelectionRequ
     base_run = _find_base_run(store, request.base, facts)
     if base_run is not None:
         facts = _separate_base(store, facts, base_run)
-    scored = score_runs(facts, selection.description, request, store)
-    compared = compare_cells(scored, request, command or request.write_command())
+    command = command or request.write_command()
+    if isinstance(request, CompareRequest) and request.item:
+        items, run_ids = score_rows(facts, request, store)
+        compared = replace(compare_items(items, request, command, selection.description), run_ids=run_ids)
+    else:
+        compared = compare_cells(score_runs(facts, selection.description, request, store), request, command)
     own = replace(compared, store=hide_secrets(store.uri), experiment=request.tracking__experiment)
     return replace(own, notes=(*check_seal(store, own, request), *own.notes))
 

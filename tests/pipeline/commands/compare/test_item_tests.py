@@ -1,0 +1,147 @@
+"""Tests of systems on items, beside SciPy, statsmodels and enumerations of all exchanges."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from extras import load_oracle
+from scipy import stats
+
+from bakeoff.pipeline.commands.compare import item_tests
+from bakeoff.pipeline.commands.compare.item_tests import (
+    Design,
+    ExchangeTest,
+    compute_clustered_t_test,
+    compute_cochran_q,
+    compute_exchange_tests,
+    compute_mcnemar_p,
+    count_exchanges,
+    subtract_items,
+    summarize_differences,
+)
+
+
+def make_design(clusters: np.ndarray | None = None, n: int = 0, strata: np.ndarray | None = None) -> Design:
+    own = np.arange(n) if clusters is None else clusters
+    return Design(own, np.zeros(len(own), dtype=int) if strata is None else strata)
+
+
+def run_exchanges(scores: np.ndarray, design: Design) -> list[ExchangeTest]:
+    pairs = list(combinations(range(scores.shape[1]), 2))
+    differences = [
+        summarize_differences(design.sum_clusters(subtract_items(scores[:, i], scores[:, j]))) for i, j in pairs
+    ]
+    sums = np.column_stack([design.sum_clusters(column) for column in scores.T])
+    return compute_exchange_tests(sums, pairs, differences)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(12, 5), (5, 12), (7, 7), (0, 9), (300, 220), (0, 0)])
+def test_mcnemars_p_is_that_of_the_binomial_test(wins: int, losses: int) -> None:
+    expected = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+    assert compute_mcnemar_p(wins, losses) == pytest.approx(expected, rel=1e-12)
+    table = [[1, wins], [losses, 1]]
+    mcnemar = load_oracle("statsmodels.stats.contingency_tables").mcnemar
+    assert compute_mcnemar_p(wins, losses) == pytest.approx(mcnemar(table, exact=True).pvalue, rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "k"), [(30, 3), (200, 8)])
+def test_cochrans_q_is_that_of_statsmodels(n: int, k: int) -> None:
+    scores = (np.random.default_rng(k).random((n, k)) < np.linspace(0.4, 0.7, k)).astype(float)
+    expected = load_oracle("statsmodels.stats.contingency_tables").cochrans_q(scores)
+    assert compute_cochran_q(scores) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-12)
+    assert compute_cochran_q(scores[:, [0, 0, 0]]) == (0.0, 1.0)
+
+
+def test_exchanges_of_few_items_are_all_counted() -> None:
+    differences = np.array([0.3, -0.1, 0.25, 0.4, 0.05, -0.2, 0.15])
+    totals = [abs(np.dot(signs, differences)) for signs in product((-1, 1), repeat=len(differences))]
+    expected = np.mean(np.array(totals) >= abs(differences.sum()) - 1e-12)
+    assert count_exchanges(differences) == pytest.approx(expected, abs=1e-12)
+    scores = np.column_stack([differences, np.zeros(7)])
+    assert run_exchanges(scores, make_design(n=7)) == [ExchangeTest(expected)]
+    scipy_p = stats.permutation_test(
+        (differences,), lambda x, axis: x.sum(axis=axis), permutation_type="samples", n_resamples=np.inf
+    ).pvalue
+    assert expected == pytest.approx(scipy_p, abs=1e-12)
+
+
+def test_whole_clusters_are_exchanged() -> None:
+    generator = np.random.default_rng(1)
+    clusters = generator.integers(6, size=80)
+    scores = generator.random((80, 2))
+    sums = np.bincount(clusters, scores[:, 0] - scores[:, 1])
+    totals = [abs(np.dot(signs, sums)) for signs in product((-1, 1), repeat=6)]
+    expected = np.mean(np.array(totals) >= abs(sums.sum()) - 1e-12)
+    assert run_exchanges(scores, make_design(clusters))[0].p == pytest.approx(expected, abs=1e-12)
+
+
+def test_exchanges_of_scores_of_0_and_1_are_mcnemars() -> None:
+    generator = np.random.default_rng(2)
+    scores = (generator.random((80, 2)) < [0.6, 0.5]).astype(float)
+    wins, losses = (int(np.sum(scores[:, i] > scores[:, 1 - i])) for i in (0, 1))
+    (drawn,) = run_exchanges(scores, make_design(n=80))
+    assert drawn.error > 0
+    assert drawn.p == pytest.approx(compute_mcnemar_p(wins, losses), abs=4 * drawn.error)
+
+
+def test_drawn_exchanges_agree_with_the_count_of_all_within_their_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = np.random.default_rng(3).normal(size=(15, 4)) + [0.5, 0.2, 0, 0]
+    exact = run_exchanges(scores, make_design(n=15))
+    monkeypatch.setattr(item_tests, "MAX_EXACT_UNITS", 3)
+    drawn = run_exchanges(scores, make_design(n=15))
+    for one, other in zip(exact, drawn, strict=True):
+        assert one.error == 0
+        assert 0 < other.error < 2e-3
+        assert other.p == pytest.approx(one.p, abs=5 * other.error)
+    assert run_exchanges(scores, make_design(n=15)) == drawn  # the seed is fixed
+
+
+def test_p_values_below_the_number_of_draws_are_bounded_from_above() -> None:
+    scores = np.column_stack([np.random.default_rng(4).normal(1, 1, size=2000), np.zeros(2000)])
+    (test,) = run_exchanges(scores, make_design(n=2000))
+    assert stats.ttest_1samp(scores[:, 0], 0).pvalue < test.p < 1e-100
+    assert test.error == 0
+
+
+@pytest.mark.parametrize("n_clusters", [5, 12, 50])
+def test_the_interval_over_clusters_is_that_of_statsmodels(n_clusters: int) -> None:
+    generator = np.random.default_rng(n_clusters)
+    clusters = np.sort(np.append(np.arange(n_clusters), generator.integers(n_clusters, size=200)))
+    values = generator.normal(0.1, 1, size=len(clusters)) + generator.normal(size=n_clusters)[clusters]
+    ols = load_oracle("statsmodels.api").OLS(values, np.ones(len(values)))
+    fitted = ols.fit(cov_type="cluster", cov_kwds={"groups": clusters, "df_correction": True}, use_t=True)
+    test = compute_clustered_t_test(values, make_design(clusters))
+    assert test.degrees_of_freedom == n_clusters - 1
+    assert [test.lower, test.upper] == pytest.approx(fitted.conf_int()[0], rel=1e-9)
+    assert test.standard_error == pytest.approx(fitted.bse[0], rel=1e-12)
+    assert test.p == pytest.approx(fitted.pvalues[0], rel=1e-9)
+
+
+def test_without_clusters_the_interval_is_that_of_the_paired_t_test() -> None:
+    values = np.random.default_rng(5).normal(size=30)
+    test = compute_clustered_t_test(values, make_design(n=30))
+    expected = stats.ttest_1samp(values, 0)
+    assert (test.statistic, test.p) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-12)
+    assert (test.lower, test.upper) == pytest.approx(tuple(expected.confidence_interval()), rel=1e-12)
+
+
+def test_the_interval_over_datasets_is_that_of_a_stratified_mean() -> None:
+    generator = np.random.default_rng(6)
+    strata = np.repeat([0, 1, 2], [20, 50, 30])
+    values = generator.normal(size=100) + 10 * strata
+    test = compute_clustered_t_test(values, make_design(n=100, strata=strata))
+    parts = [values[strata == number] for number in range(3)]
+    variance = sum((len(part) / 100) ** 2 * part.var(ddof=1) / len(part) for part in parts)
+    assert test.standard_error == pytest.approx(np.sqrt(variance), rel=1e-12)
+    assert test.degrees_of_freedom == 97
+
+
+@pytest.mark.parametrize("clusters", [np.arange(10) % 5, np.array([0, 0, 0, 1, 1, 2, 2, 3, 3, 4])])
+def test_clusters_that_do_not_divide_the_datasets_give_one_common_mean(clusters: np.ndarray) -> None:
+    # The first clusters are in both datasets; in the second case, a dataset is one cluster.
+    strata = np.repeat([0, 1], [3, 7])
+    values = np.arange(10.0)
+    test = compute_clustered_t_test(values, make_design(clusters, strata=strata))
+    assert test.standard_error == compute_clustered_t_test(values, make_design(clusters)).standard_error
