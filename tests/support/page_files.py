@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from item_tables import make_outcomes
 from page_commands import ROOT
 from wheel_data import wheel_frame, wheel_text
 
@@ -112,7 +113,8 @@ def _write_halves(rows: pd.DataFrame, folder: Path) -> None:
 
 
 def write_scores(folder: Path) -> None:
-    """Write scores of learners on folds as scores.csv."""
+    """Write scores of learners on folds as scores.csv, and of systems on items as outcomes.csv."""
+    make_outcomes(500).to_csv(folder / "outcomes.csv", index=False)
     rows = [
         (d, m, f, 0.8 + 0.01 * (f * 3 % 7) - 0.1 * (m == "svm"))
         for d in "ab"

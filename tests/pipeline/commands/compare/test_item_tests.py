@@ -87,7 +87,7 @@ def test_exchanges_of_scores_of_0_and_1_are_mcnemars() -> None:
 
 
 def test_drawn_exchanges_agree_with_the_count_of_all_within_their_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    scores = np.random.default_rng(3).normal(size=(15, 4)) + [0.5, 0.2, 0, 0]
+    scores = np.random.default_rng(3).normal([0.5, 0.2, 0, 0], size=(15, 4))
     exact = run_exchanges(scores, make_design(n=15))
     monkeypatch.setattr(item_tests, "MAX_EXACT_UNITS", 3)
     drawn = run_exchanges(scores, make_design(n=15))
