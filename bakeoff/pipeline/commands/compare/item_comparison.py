@@ -35,16 +35,15 @@ from bakeoff.pipeline.commands.compare.hypothesis_tests import (
 )
 from bakeoff.pipeline.commands.compare.item_scores import ItemScores
 from bakeoff.pipeline.commands.compare.item_tests import (
+    Contrast,
     Design,
-    Differences,
     ExchangeTest,
     compute_clustered_t_test,
     compute_cochran_q,
     compute_exchange_tests,
     compute_mcnemar_p,
+    contrast_systems,
     find_tiers,
-    subtract_items,
-    summarize_differences,
 )
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stopping import EQUAL, TOLD_APART, UNDECIDED
@@ -170,12 +169,12 @@ def _compare_pairs(
 ) -> Iterator[ItemPair]:
     """Yield all pairs of systems, ordered from best to worst; their scores of shape (n, k) are better if greater."""
     places = list(combinations(range(len(names)), 2))
-    contrasts = [_contrast(scores[:, i], scores[:, j], design, settings) for i, j in places]
+    contrasts = [contrast_systems(scores[:, i], scores[:, j], design, 1 - settings.alpha) for i, j in places]
     if is_binary and not design.has_clusters:
         exchanges = [ExchangeTest(compute_mcnemar_p(each.wins, each.losses)) for each in contrasts]
     else:
         sums = np.column_stack([design.sum_clusters(column) for column in scores.T])  # (G, k)
-        exchanges = compute_exchange_tests(sums, places, [each.differences for each in contrasts])
+        exchanges = compute_exchange_tests(sums, places, contrasts)
     p_values = np.array([each.p for each in exchanges])
     levels = find_holm_levels(p_values.tolist(), settings.alpha).tolist()
     width = float(np.ptp(scores))
@@ -183,22 +182,6 @@ def _compare_pairs(
     adjusted = zip(adjust_by_holm(p_values).tolist(), adjust_by_holm(p_equal).tolist(), levels, strict=True)
     for (i, j), contrast, exchange, own in zip(places, contrasts, exchanges, adjusted, strict=True):
         yield _describe_pair((names[i], names[j]), contrast, exchange, own, design, rope, settings.alpha)
-
-
-class Contrast(NamedTuple):
-    """The differences of two systems on n items: items won and lost, the t-test, and what exchanges need."""
-
-    wins: int
-    losses: int
-    test: CorrectedTTest
-    differences: Differences
-
-
-def _contrast(first: np.ndarray, second: np.ndarray, design: Design, settings: Settings) -> Contrast:
-    differences = subtract_items(first, second)  # (n,)
-    test = compute_clustered_t_test(differences, design, 1 - settings.alpha)
-    sums = summarize_differences(design.sum_clusters(differences))
-    return Contrast(int(np.sum(differences > 0)), int(np.sum(differences < 0)), test, sums)
 
 
 def _describe_pair(

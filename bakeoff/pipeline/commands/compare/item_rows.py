@@ -81,10 +81,11 @@ def score_rows(facts: Sequence[RunFacts], request: CompareRequest, store: Store)
         columns = {name: _score_run_rows(own, score, store) for (name, place), own in grid.items() if place == dataset}
         parts.append(pd.DataFrame(columns))
     table = pd.concat(parts)
+    systems = tuple(map(str, table))
     if any("dataset.weights" in each.run.params for each in runs):
         notes.append("Weights of rows do not count here: each test row is one item.")
     return ItemScores(
-        systems=tuple(table),
+        systems=systems,
         scores=table.to_numpy(),
         datasets=tuple(dict.fromkeys(key[1] for key in grid)),
         strata=np.repeat(np.arange(len(parts)), [len(part) for part in parts]),

@@ -261,9 +261,8 @@ def require_comparable(whole: ItemScores, items: np.ndarray, name: str, request:
             f"wrong), or compare the {n_common} that all answered with items=common."
         )
     if n_common < 2:
-        raise UserError(
-            f"{name} has {count_nouns(n_common, 'item')} that all systems answered; a comparison needs two."
-        )
+        counted = count_nouns(n_common, "item")
+        raise UserError(f"{name} has {counted} that all systems answered, and a comparison needs two; add items.")
     notes = whole.notes
     if n_common < n:
         left_out = (

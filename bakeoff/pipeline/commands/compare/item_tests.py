@@ -54,17 +54,24 @@ class ExchangeTest(NamedTuple):
     error: float = 0.0
 
 
-class Differences(NamedTuple):
-    """Sums over clusters of the differences of a pair, of which some are not 0: all that its exchanges need.
+class Contrast(NamedTuple):
+    """Two systems on the same items.
 
     Attributes
     ----------
+    wins, losses : int
+        The numbers of items on which the first scores higher and lower.
+    test : CorrectedTTest
+        Of the mean difference.
     total, size, squares : float
-        The size of their total, and the totals of their sizes and of their squares.
+        Of the sums of differences over clusters: the size of their total, and the totals of their sizes and squares.
     changed : ndarray of shape (m,) or None
         The sums that are not 0; None if there are more than `MAX_EXACT_UNITS`.
     """
 
+    wins: int
+    losses: int
+    test: CorrectedTTest
     total: float
     size: float
     squares: float
@@ -190,23 +197,26 @@ def compute_cochran_q(scores: np.ndarray) -> tuple[float, float]:
     return q, float(stats.chi2.sf(q, k - 1))
 
 
-def subtract_items(scores: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return differences of shape (n,), of which those due to rounding are 0."""
+def contrast_systems(scores: np.ndarray, others: np.ndarray, design: Design, confidence: float = 0.95) -> Contrast:
+    """Return all that the tests of a pair need of its scores, each of shape (n,); rounding counts as equality."""
     differences = scores - others
     differences[np.abs(differences) <= RELATIVE_NOISE * max(np.max(np.abs(scores)), np.max(np.abs(others)))] = 0
-    return np.asarray(differences)
-
-
-def summarize_differences(sums: np.ndarray) -> Differences:
-    """Return what the exchanges of a pair need of its sums over clusters, of shape (G,)."""
+    sums = design.sum_clusters(differences)  # (G,)
     sizes = np.abs(sums)
     changed = sums[sizes > RELATIVE_ROUNDING * np.max(sizes)]
-    few = changed if len(changed) <= MAX_EXACT_UNITS else None
-    return Differences(abs(float(sums.sum())), float(sizes.sum()), float(sums @ sums), few)
+    return Contrast(
+        wins=int(np.sum(differences > 0)),
+        losses=int(np.sum(differences < 0)),
+        test=compute_clustered_t_test(differences, design, confidence),
+        total=abs(float(sums.sum())),
+        size=float(sizes.sum()),
+        squares=float(sums @ sums),
+        changed=changed if len(changed) <= MAX_EXACT_UNITS else None,
+    )
 
 
 def compute_exchange_tests(
-    sums: np.ndarray, pairs: Sequence[tuple[int, int]], differences: Sequence[Differences], seed: int = 0
+    sums: np.ndarray, pairs: Sequence[tuple[int, int]], contrasts: Sequence[Contrast], seed: int = 0
 ) -> list[ExchangeTest]:
     """Test pairs of systems by exchanging both on random clusters, or on random items without clusters.
 
@@ -215,7 +225,7 @@ def compute_exchange_tests(
     sums : ndarray of shape (G, k)
         The sums of the scores of each system over clusters.
     pairs : sequence of p pairs of int
-    differences : sequence of p Differences
+    contrasts : sequence of p Contrast
     seed : int, default 0
         Determines the exchanges that are drawn, which are the same for all pairs.
 
@@ -223,11 +233,9 @@ def compute_exchange_tests(
     -------
     list of ExchangeTest
     """
-    is_drawn = [each.changed is None for each in differences]
-    tests = iter(_draw_exchanges(sums, list(compress(pairs, is_drawn)), list(compress(differences, is_drawn)), seed))
-    return [
-        next(tests) if each.changed is None else ExchangeTest(count_exchanges(each.changed)) for each in differences
-    ]
+    is_drawn = [each.changed is None for each in contrasts]
+    tests = iter(_draw_exchanges(sums, list(compress(pairs, is_drawn)), list(compress(contrasts, is_drawn)), seed))
+    return [next(tests) if each.changed is None else ExchangeTest(count_exchanges(each.changed)) for each in contrasts]
 
 
 def count_exchanges(sums: np.ndarray) -> float:
@@ -245,7 +253,7 @@ def _list_signs(m: int) -> np.ndarray:
 
 
 def _draw_exchanges(
-    sums: np.ndarray, pairs: Sequence[tuple[int, int]], differences: Sequence[Differences], seed: int
+    sums: np.ndarray, pairs: Sequence[tuple[int, int]], contrasts: Sequence[Contrast], seed: int
 ) -> list[ExchangeTest]:
     """Return the tests of some pairs by random signs."""
     if not pairs:
@@ -254,7 +262,7 @@ def _draw_exchanges(
     n_draws = int(np.clip(MAX_PRODUCTS // (n_units * (k + SIGN_COST)), MIN_DRAWS, MAX_DRAWS))
     centred = sums - sums.mean(axis=1, keepdims=True)  # smaller numbers are rounded less
     first, second = np.array(pairs).T
-    totals, sizes, squares = np.array([each[:3] for each in differences]).T
+    totals, sizes, squares = np.array([(each.total, each.size, each.squares) for each in contrasts]).T
     least = totals - RELATIVE_ROUNDING * sizes
     counts = np.zeros(len(pairs), dtype=int)
     for signs in _draw_signs(n_draws, n_units, seed):

@@ -17,9 +17,8 @@ from bakeoff.pipeline.commands.compare.item_tests import (
     compute_cochran_q,
     compute_exchange_tests,
     compute_mcnemar_p,
+    contrast_systems,
     count_exchanges,
-    subtract_items,
-    summarize_differences,
 )
 
 
@@ -30,11 +29,9 @@ def make_design(clusters: np.ndarray | None = None, n: int = 0, strata: np.ndarr
 
 def run_exchanges(scores: np.ndarray, design: Design) -> list[ExchangeTest]:
     pairs = list(combinations(range(scores.shape[1]), 2))
-    differences = [
-        summarize_differences(design.sum_clusters(subtract_items(scores[:, i], scores[:, j]))) for i, j in pairs
-    ]
+    contrasts = [contrast_systems(scores[:, i], scores[:, j], design) for i, j in pairs]
     sums = np.column_stack([design.sum_clusters(column) for column in scores.T])
-    return compute_exchange_tests(sums, pairs, differences)
+    return compute_exchange_tests(sums, pairs, contrasts)
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(12, 5), (5, 12), (7, 7), (0, 9), (300, 220), (0, 0)])
