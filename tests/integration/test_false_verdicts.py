@@ -11,6 +11,7 @@ import pytest
 import bakeoff
 from bakeoff.learners import KNeighborsClassifier, NaiveBayesClassifier
 from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test, compute_posterior
+from benchmarks import item_verdicts
 from benchmarks.simulated_tables import (
     N_NEIGHBORS,
     Evaluation,
@@ -136,3 +137,13 @@ def test_rates_have_wilsons_interval() -> None:
     # Wilson (1927) by hand: (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n) of 5 among 100
     assert Rate(5, 100).interval == pytest.approx((0.02154, 0.11175), abs=1e-4)
     assert str(Rate(5, 100)) == "5.0 % (2.2–11.2)"
+
+
+def test_ignoring_clusters_finds_differences_that_exchanging_them_does_not() -> None:
+    setting = item_verdicts.Setting(n_clusters=12, correlation=0.5, n_systems=2, is_binary=True)
+    found = item_verdicts.measure(setting, 100, seed=0)
+    assert found.exchanges.value < 0.15
+    assert found.naive.value > 0.25
+    scores, design = setting.draw(np.random.default_rng(0))
+    assert scores.shape == (len(design.clusters), 2)
+    assert np.isin(scores, (0, 1)).all()

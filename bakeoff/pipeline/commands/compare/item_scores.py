@@ -22,7 +22,7 @@ from bakeoff.pipeline.tracking.stored_runs import tidy_name
 
 SYSTEM_COLUMNS = ("system", "learner", "model")
 DATASET, ATTEMPT, FOLD = "dataset", "attempt", "fold"
-TRUTH_VALUES = {"true": "1", "false": "0"}
+TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 BINARY_BOUNDS = (0.0, 1.0)
 MAX_RATIO_TO_FRACTIONS = 10
 """Next to scores from 0 to 1, larger ones than this are on another scale, such as percent."""
@@ -164,9 +164,10 @@ def _read_wide(frame: pd.DataFrame, others: Sequence[str], name: str) -> Answers
 
 def _parse_numbers(cells: pd.Series) -> pd.Series:
     """Return cells as floats, with true and false as 1 and 0, and NaN for a text."""
-    if pd.api.types.is_numeric_dtype(cells):
-        return cells.astype(float)
-    return pd.to_numeric(cells.astype(str).str.strip().str.lower().replace(TRUTH_VALUES), errors="coerce")
+    numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=float, na_value=np.nan, copy=True)
+    is_text = np.isnan(numbers) & cells.notna().to_numpy()
+    numbers[is_text] = [TRUTH_VALUES.get(str(cell).strip().lower(), np.nan) for cell in cells[is_text]]
+    return pd.Series(numbers)
 
 
 def _read_numbers(cells: pd.Series, name: str) -> np.ndarray:
@@ -195,9 +196,12 @@ def _arrange(
     if counts.max(initial=0) > 1:
         n_attempts = format_range(counts[counts > 0].tolist())
         notes.append(f"The {n_attempts} attempts at an item are averaged: they are no further items.")
+    systems = tuple(map(tidy_name, answers.systems))
+    if len({*systems}) < len(systems):
+        raise UserError(f"{name} has systems whose names differ only in signs that are not shown; rename one.")
     metric, remarks = _describe_item_metric(request, scores[counts > 0])
     whole = ItemScores(
-        systems=tuple(map(tidy_name, answers.systems)),
+        systems=systems,
         scores=scores,
         datasets=tuple(map(tidy_name, datasets)),
         strata=np.broadcast_to(strata, len(frame))[firsts],
