@@ -38,7 +38,7 @@ def _find_probabilities(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return the probability of the true class, of shape (m,), and those of all classes, of shape (m, c)."""
     columns = [column for column in table if str(column).startswith(PROBABILITY)]
     probabilities = np.clip(table[columns].apply(pd.to_numeric).to_numpy(), 0, 1)
-    places = pd.Index(columns).get_indexer(PROBABILITY + table["truth"].astype(str))
+    places = pd.Index(columns).get_indexer(pd.Index(PROBABILITY + table["truth"].astype(str)))
     return probabilities[np.arange(len(table)), places], probabilities
 
 

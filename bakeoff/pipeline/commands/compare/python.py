@@ -33,8 +33,9 @@ def compare(
     ----------
     *runs : str, RunResult, SweepResult or DataFrame
         One sweep, or runs given as results, ids or at least the first 8 characters of ids, ``latest`` or ``best``; or
-        one table, or the path of a CSV or Parquet file, with the columns dataset, learner, score, and optionally
-        repeat, fold, n_train and n_test, whose scores may come from any program.
+        one table, or the path of a CSV, Parquet or JSON lines file, with the columns dataset, learner, score, and
+        optionally repeat, fold, n_train and n_test, whose scores may come from any program. With ``item``, it has the
+        columns system, score and that of the items, or a column of scores for each system.
     base : str or RunResult
         The configuration, learner, run or registered model to compare the others against; by default the best.
     metrics : sequence of str
@@ -47,7 +48,9 @@ def compare(
         ``choice``, ``until``, ``repeats``, ``dataset``, ``tracking__uri`` and
         ``tracking__experiment``. The store defaults to that of the results, or else to that of `run`. For a
         table, ``metric`` is the name of its scores. ``greater_is_better`` is their direction, and is required
-        unless bakeoff has the metric.
+        unless bakeoff has the metric. ``item`` names the column of the items of one test set, ``cluster`` that of
+        groups of dependent items, and ``items="common"`` compares those that all systems answered; for runs,
+        ``item="row"`` compares the test rows.
 
     Returns
     -------

@@ -131,8 +131,8 @@ class CompareRequest(SelectionRequest, TrustRequest):
     Attributes
     ----------
     runs : tuple of str
-        Runs given by id, by the first 8 characters of an id, or by the words latest or best; or a CSV or Parquet file
-        with the columns dataset, learner, score, and optionally repeat, fold, n_train and n_test.
+        Runs given by id, by the first 8 characters of an id, or by the words latest or best; or a CSV, Parquet or JSON
+        lines file with the columns dataset, learner, score, and optionally repeat, fold, n_train and n_test.
     metric : str
         The metric of the scores in a file, such as accuracy.
     greater_is_better : bool or None
