@@ -190,7 +190,12 @@ def test_all_equal_scores_have_no_best() -> None:
 def test_lower_scores_are_better_if_the_metric_says_so() -> None:
     table = make_outcomes()
     best = compare(table).table.index[0]
-    assert compare(table, greater_is_better=False).table.index[-1] == best
+    lower = compare(table, greater_is_better=False)
+    assert lower.table.index[-1] == best
+    pair = find_pair(lower, "opus", "mini")
+    assert (pair.first, pair.is_told_apart) == ("mini", True)
+    assert 0 < pair.low < pair.difference
+    assert pair.wins > pair.losses
     assert compare(table.assign(score=table["score"] + 0.5), metric="log_loss").table.index[-1] == best
     assert any("assumed to be better" in note for note in compare(table).notes)
     assert not any("assumed" in note for note in compare(table, metric="accuracy").notes)
