@@ -137,8 +137,8 @@ def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:
     absent = [column for column in (*REQUIRED, *sizes) if column not in frame]
     if absent or frame.empty:
         raise UserError(
-            f"{name} has {len(frame)} rows and the columns {name_first(map(str, given))}, separated by "
-            f"commas; {SHAPES}; rename its columns."
+            f"{name} has {len(frame)} rows and the columns {name_first(map(str, given))}; {SHAPES}; "
+            "separate cells by commas, and rename its columns."
         )
     tidy = pd.DataFrame({ROW: frame.index + 1})
     for column in ("dataset", "learner", *_list_folds(frame)):
