@@ -37,7 +37,8 @@ COMMANDS: Mapping[str, Command] = {
         "-m [KEY=VALUE ...]",
         "show the jobs of a sweep and their problems, without running them",
         "commands.run.command.plan_sweep",
-        words="[seal=NAME metrics=NAME] KEY=VALUE,VALUE ..., as in a sweep, with or without -m",
+        words="[seal=NAME metrics=NAME] [difference=0.01,0.05] KEY=VALUE,VALUE ..., as in a sweep, with or without -m; "
+        "or OUTCOMES.csv item=NAME difference=0.01, or rates=0.62,0.60 agreement=0.9",
     ),
     "compare": Command(
         "sweep=latest",
@@ -174,6 +175,6 @@ COMMANDS: Mapping[str, Command] = {
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "diff": ("compare",),
     "paper": ("compare",),
-    "run": ("compare",),  # only `plan seal=NAME`, which imports it when it is needed
+    "run": ("compare",),  # only `plan` with seal=, difference= or rates=, which imports it when needed
 }
 """The folder of a command -> the folders of other commands that it may import."""

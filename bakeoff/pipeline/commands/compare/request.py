@@ -1,12 +1,14 @@
 """The request for a comparison."""
 
+import math
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from bakeoff.pipeline.commands.compare.comparison import NEMENYI, WILCOXON
-from bakeoff.pipeline.config.requests import Bounds, ExperimentRequest, TrustRequest, Word
+from bakeoff.pipeline.config.requests import Bounds, ExperimentRequest, Request, TrustRequest, Word
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import COMPARISON, REPORT_FORMATS
 from bakeoff.pipeline.text.wording import expand_home, join_words
@@ -14,7 +16,7 @@ from bakeoff.pipeline.text.wording import expand_home, join_words
 FORMATS = tuple(REPORT_FORMATS.values())
 COMMAND_KEYS = (
     "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "overall",
-    "choice", "dataset", "until", "repeats", "seal", "item", "cluster", "items",
+    "choice", "dataset", "until", "repeats", "seal", "item", "cluster", "items", "plan",
 )  # fmt: skip
 """Keys that determine the numbers of a comparison."""
 RUN_WORDS = ("latest", "best")
@@ -31,6 +33,9 @@ MAX_LOOKS = 100
 """The maximum of this number, for so many looks are simulated in seconds."""
 LEVELS = Bounds(0, 1, is_open=True)
 """Significance levels."""
+SHARES = Bounds(0, 1)
+DIFFERENCES = Bounds(0, is_open=True)
+ROUNDING = 1e-9
 GATES = ("never", "worse")
 SUFFIX = "-comparisons"
 """The end of the name of the experiment with the reports on the runs of another."""
@@ -80,7 +85,7 @@ class SelectionRequest(ExperimentRequest):
     base: str = ""
     metrics: tuple[str, ...] | None = None
     alpha: Annotated[float, Word(allowed=LEVELS)] = 0.05
-    rope: Annotated[float, Word(allowed=Bounds(0, 1))] = 0.01
+    rope: Annotated[float, Word(allowed=SHARES)] = 0.01
     pairs: Annotated[str, Word(allowed=("best", "all"))] = "best"
     overall: Annotated[str, Word(allowed=(WILCOXON, NEMENYI))] = WILCOXON
     choice: Annotated[str, Word(allowed=("auto", "none"))] = "auto"
@@ -143,6 +148,8 @@ class CompareRequest(SelectionRequest, TrustRequest):
         The column that names groups of items that depend on one another, such as questions on one text.
     items : str
         common, to compare only the items that all systems answered.
+    plan : tuple of str
+        Differences, such as 0.01,0.02: notes say how large a study must be to find them.
     to : str or None
         The format; by default that of the extension of output=.
     output : Path or None
@@ -159,6 +166,7 @@ class CompareRequest(SelectionRequest, TrustRequest):
     item: str = ""
     cluster: str = ""
     items: Annotated[str, Word(allowed=("all", "common"))] = "all"
+    plan: tuple[str, ...] = ()
     to: Annotated[str | None, Word(allowed=FORMATS)] = None
     output: Path | None = None
     keep: bool = True
@@ -170,6 +178,7 @@ class CompareRequest(SelectionRequest, TrustRequest):
             raise UserError("fail_if=worse needs base=, the run, model or configuration to compare with.")
         COMPARISON.find_format(self.output, self.to)
         self._require_items()
+        read_numbers("plan", self.plan, DIFFERENCES)
 
     def _require_items(self) -> None:
         """Reject keys of items without ``item=``, and keys of folds with it."""
@@ -184,6 +193,11 @@ class CompareRequest(SelectionRequest, TrustRequest):
                 f"runs are compared on the same test rows by item={ROW_WORD} and one metric, without cluster=; "
                 f"item={self.item} needs a file, such as outcomes.csv."
             )
+
+    @property
+    def differences(self) -> list[float]:
+        """The differences of `plan`."""
+        return list(map(float, self.plan))
 
     @property
     def form(self) -> str:
@@ -208,6 +222,53 @@ class CompareRequest(SelectionRequest, TrustRequest):
         if not files and (self.metric or self.greater_is_better is not None):
             raise UserError("metric= and greater_is_better= describe scores in a file; for runs, use metrics=NAME.")
         return expand_home(files[0]) if files else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatesRequest(Request):
+    """Two expected rates of items that two systems get right.
+
+    Attributes
+    ----------
+    rates : tuple of str
+        The two rates, such as 0.62,0.60.
+    agreement : float
+        The share of items that both systems get right, or both wrong.
+    alpha : float
+        The significance level; with several pairs, divide it by their number.
+    """
+
+    rates: tuple[str, ...]
+    agreement: Annotated[float, Word(allowed=SHARES)]
+    alpha: Annotated[float, Word(allowed=LEVELS)] = 0.05
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rates = read_numbers("rates", self.rates, SHARES)
+        if len(rates) != 2 or rates[0] == rates[1]:
+            raise UserError(f"rates={','.join(self.rates)} must be two different rates, such as rates=0.62,0.60.")
+        least, most = 1 - min(sum(rates), 2 - sum(rates)), 1 - abs(rates[0] - rates[1])
+        if not least - ROUNDING <= self.agreement <= most + ROUNDING:
+            raise UserError(
+                f"agreement={self.agreement:g} must be between {least:.4g} and {most:.4g} for rates="
+                f"{','.join(self.rates)}: the systems differ at least on the items that make the rates differ."
+            )
+
+
+def read_numbers(key: str, words: Sequence[str], allowed: Bounds) -> list[float]:
+    """Return the numbers of a list, all of which are allowed.
+
+    Raises
+    ------
+    UserError
+    """
+    try:
+        numbers = list(map(float, words))
+    except ValueError:
+        numbers = [math.nan]
+    if not all(number in allowed for number in numbers):
+        raise UserError(f"{key}={','.join(words)} must be numbers, each {allowed}, such as {key}=0.01,0.05.")
+    return numbers
 
 
 def _write_value(value: Any) -> str:

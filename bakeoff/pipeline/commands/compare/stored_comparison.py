@@ -34,6 +34,7 @@ from bakeoff.pipeline.commands.compare.run_grid import (
 )
 from bakeoff.pipeline.commands.compare.scores_table import read_table, score_table
 from bakeoff.pipeline.commands.compare.seal import check_seal
+from bakeoff.pipeline.commands.compare.study_size import describe_sizes
 from bakeoff.pipeline.errors import StoreError, UserError
 from bakeoff.pipeline.tables.output_file import EXTENSIONS
 from bakeoff.pipeline.tables.report import Report
@@ -81,8 +82,9 @@ def make_comparison(request: SelectionRequest, command: str = "", frame: pd.Data
         if request.item:
             items = read_item_scores(scores, name, request)
             selection = f"{count_nouns(len(scores), 'row')} of {name}"
-            return compare_items(items, request, command or request.write_command(), selection)
-        return compare_cells(score_table(scores, name, request), request, command or request.write_command())
+            return _add_sizes(compare_items(items, request, command or request.write_command(), selection), request)
+        compared = compare_cells(score_table(scores, name, request), request, command or request.write_command())
+        return _add_sizes(compared, request)
     request.require_one_selection()
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     return compare_selection(store, select_runs(store, request), request, command)
@@ -162,8 +164,14 @@ def compare_selection(store: Store, selection: Selection, request: SelectionRequ
         compared = replace(compare_items(items, request, command, selection.description), run_ids=run_ids)
     else:
         compared = compare_cells(score_runs(facts, selection.description, request, store), request, command)
-    own = replace(compared, store=hide_secrets(store.uri), experiment=request.tracking__experiment)
+    own = replace(_add_sizes(compared, request), store=hide_secrets(store.uri), experiment=request.tracking__experiment)
     return replace(own, notes=(*check_seal(store, own, request), *own.notes))
+
+
+def _add_sizes(comparison: Comparison, request: SelectionRequest) -> Comparison:
+    """Return a comparison with notes on how large a study must be, if it is requested."""
+    differences = request.differences if isinstance(request, CompareRequest) else ()
+    return replace(comparison, notes=(*comparison.notes, *describe_sizes(comparison, differences)))
 
 
 def _find_base_run(store: Store, word: str, facts: Sequence[RunFacts]) -> str | None:

@@ -20,6 +20,8 @@ FAILED_FLAG = "--failed"
 FIRST_REPEAT_WORDS = ("evaluation.repeats=1", "evaluation.first_repeat=0")
 SEAL_KEYS = ("seal", "metrics", "base", "alpha", "rope", "until", "repeats")
 """With ``seal=``, keys of the comparison; all others are keys of the sweep."""
+SIZE_WORDS = ("difference=", "rates=", "item=")
+"""Words that begin so ask how large a study must be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,13 +74,19 @@ def run_experiments(words: Sequence[str]) -> int:
 def plan_sweep(words: Sequence[str]) -> int:
     """Show the jobs of a sweep, their problems and their expected duration, without running them.
 
-    With seal=NAME, the question is sealed: metrics=, base=, alpha=, rope= and the jobs are stored with a digest.
+    With seal=NAME, the question is sealed: metrics=, base=, alpha=, rope= and the jobs are stored with a digest. With
+    difference=0.01, the plan says which differences of this size the study would find; the table of a pilot with
+    item=NAME, or rates= and agreement=, say how many items of a test set show it.
 
     Raises
     ------
     UserError
         The command line is invalid, or the jobs cannot be sealed.
     """
+    if any(word.startswith(SIZE_WORDS) for word in words):
+        from bakeoff.pipeline.commands.compare.plan_study import plan_study
+
+        return plan_study(words)
     if not any(word.startswith("seal=") for word in words):
         return find_status(run_sweep([*words, "dry_run=true"]))
     from bakeoff.pipeline.commands.compare.request import CompareRequest
