@@ -11,7 +11,7 @@ import pytest
 import bakeoff
 from bakeoff.learners import KNeighborsClassifier, NaiveBayesClassifier
 from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test, compute_posterior
-from benchmarks import item_verdicts
+from benchmarks import item_verdicts, study_sizes
 from benchmarks.simulated_tables import (
     N_NEIGHBORS,
     Evaluation,
@@ -147,3 +147,21 @@ def test_ignoring_clusters_finds_differences_that_exchanging_them_does_not() -> 
     scores, design = setting.draw(np.random.default_rng(0))
     assert scores.shape == (len(design.clusters), 2)
     assert np.isin(scores, (0, 1)).all()
+
+
+def test_predicted_power_is_within_5_percent_of_the_power_that_the_tests_have() -> None:
+    part = PAGE.read_text().partition("<!-- study sizes: generated -->")[2].partition("<!-- study sizes: end -->")[0]
+    rows = [line.strip("| ").split(" | ") for line in part.strip().splitlines()[2:]]
+    gaps = [abs(float(gap)) for test, *_, gap in rows if "drawn tables" not in test]
+    assert len(gaps) >= 20
+    assert max(gaps) <= 0.05
+    # Smaller studies of three kinds; the line of the page is that of more of them.
+    folds = study_sizes.simulate_folds(3, 3, study_sizes.SPREADS[1], 1000, seed=0)
+    datasets = study_sizes.simulate_datasets(12, 2, 300, seed=0)
+    items = study_sizes.simulate_answers(*study_sizes.ITEMS[0], 1000, seed=0)
+    shown = {(test, setting): predicted for test, setting, predicted, *_ in rows}
+    for line in (folds, datasets, items):
+        assert f"{100 * line.predicted:.1f} %" == shown[line.test, line.setting]
+        assert line.realised.value == pytest.approx(line.predicted, abs=0.06)
+    drawn = study_sizes.score_tables("naive Bayes", 200, 0.5, 30, seed=0)
+    assert 0 < drawn.predicted < 1

@@ -29,6 +29,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.sweep.jobs import Job
 from bakeoff.pipeline.sweep.request import find_status, run_sweep
+from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, join_words, show_in_line
 from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
@@ -41,6 +42,8 @@ OWN_KEYS = (*TABLE_KEYS, "metrics")
 REPEATS = "evaluation.repeats"
 FREE_KEYS = (*UNPAIRED_KEYS, REPEATS, "evaluation.first_repeat", "evaluation.train_metrics", "evaluation._target_")
 """Keys of an evaluation in which a pilot may differ from the study."""
+KEPT = ("evaluation.", "dataset.", "tracking")
+"""Words of a study that begin so are those of its pilot, too."""
 MAX_PILOT_RUNS = 500
 """The number of the newest runs on a dataset that are searched for a pilot."""
 MANY_ITEMS = 10_000
@@ -101,9 +104,8 @@ def _plan_rates(request: RatesRequest) -> str:
     deviation = math.sqrt(max(0.0, 1 - request.agreement - difference**2))
     pilot = PilotItems(deviation, MANY_ITEMS, MANY_ITEMS, True)
     needed = count_nouns(pilot.count_items(difference, Pairs(1, request.alpha)), "item")
-    return (
-        f"{TIMES} about {needed} show a difference of {difference:.4g} (McNemar's exact test, α = {request.alpha:g})."
-    )
+    test = f"McNemar's exact test, α = {request.alpha:g}"
+    return f"{TIMES} about {needed} would show a difference of {difference:.4g} ({test})."
 
 
 def _plan_jobs(request: CompareRequest, jobs: Sequence[Job]) -> Iterator[str]:
@@ -158,8 +160,10 @@ def _select_runs(job: Job, store: Store) -> Sequence[RunFacts]:
     }
     runs = [describe_run(run) for run in search_runs(store, query, MAX_PILOT_RUNS)]
     same = [each for each in runs if _select_decisive(each.run.params) == _select_decisive(evaluation)]
-    of_splits = group_by(same, lambda each: (each.dataset, each.splits_digest)).values()
-    return max(of_splits, key=lambda own: len({each.configuration for each in own}), default=[])
+    of_splits = list(group_by(same, lambda each: (each.dataset, each.splits_digest)).values())
+    counts = {len({each.configuration for each in own}): own for own in reversed(of_splits)}
+    most = max(counts, default=0)
+    return counts[most] if most > 1 else []
 
 
 def _select_decisive(params: Mapping[str, str]) -> dict[str, str]:
@@ -175,5 +179,6 @@ def _write_pilot(jobs: Sequence[Job]) -> str:
         for key in ("learner", "dataset", "evaluation")
     )
     words = [f"learner={','.join(learners[:2])}", f"dataset={','.join(datasets)}", f"evaluation={evaluations[0]}"]
-    single = [f"{REPEATS}=1"] * ("folds" in jobs[0].spec["evaluation"])
-    return shlex.join(["bakeoff", "-m", *words, *single])
+    words += [word for word in jobs[0].invocation.overrides if word.startswith(KEPT) and not word.startswith(REPEATS)]
+    words += [f"{REPEATS}=1"] * ("folds" in jobs[0].spec["evaluation"])
+    return hide_secrets(shlex.join(["bakeoff", "-m", *words]))

@@ -35,6 +35,8 @@ from bakeoff.pipeline.commands.compare.hypothesis_tests import (
 )
 
 MIN_DRAWS, MAX_DRAWS = 400, 20_000
+MAX_EFFECT = 1e6
+"""SciPy computes no power of larger effects, which are always found."""
 MAX_MEANS = 50_000_000
 """The number of means of pairs above which fewer samples are drawn, but at least `MIN_DRAWS`."""
 
@@ -82,7 +84,7 @@ class PlannedFolds(NamedTuple):
         if n_folds < 2:
             return 0.0
         error = self.spread * math.sqrt(1 / n_folds + self.ratio)
-        return compute_power(difference / error, n_folds - 1, pairs.level)
+        return compute_power(min(difference / error, MAX_EFFECT), n_folds - 1, pairs.level)
 
 
 class LeastWins(NamedTuple):

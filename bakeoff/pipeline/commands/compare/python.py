@@ -24,6 +24,7 @@ def compare(
     *runs: str | RunResult | SweepResult | pd.DataFrame,
     base: str | RunResult = "",
     metrics: Sequence[str] = (),
+    plan: float | Sequence[float] = (),
     keep: bool = False,
     **keys: Any,
 ) -> ComparisonResult:
@@ -40,6 +41,8 @@ def compare(
         The configuration, learner, run or registered model to compare the others against; by default the best.
     metrics : sequence of str
         Scores or times, the first of which determines the verdict; by default the headline metric.
+    plan : float or sequence of float
+        Differences: notes say how large a study must be to find them.
     keep : bool
         Whether to store the reports as a run. The command does so by default, but a notebook cell is often run
         repeatedly.
@@ -78,6 +81,7 @@ def compare(
     request = CompareRequest(
         base=list_run_ids(base)[0],
         metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics) or None,
+        plan=tuple(map(str, [plan] if isinstance(plan, int | float) else plan)),
         keep=keep,
         **find_store(results, keys),
     )

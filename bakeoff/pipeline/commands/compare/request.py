@@ -34,7 +34,7 @@ MAX_LOOKS = 100
 LEVELS = Bounds(0, 1, is_open=True)
 """Significance levels."""
 SHARES = Bounds(0, 1)
-DIFFERENCES = Bounds(0, is_open=True)
+DIFFERENCES = Bounds(1e-9)
 ROUNDING = 1e-9
 GATES = ("never", "worse")
 SUFFIX = "-comparisons"
@@ -178,7 +178,8 @@ class CompareRequest(SelectionRequest, TrustRequest):
             raise UserError("fail_if=worse needs base=, the run, model or configuration to compare with.")
         COMPARISON.find_format(self.output, self.to)
         self._require_items()
-        read_numbers("plan", self.plan, DIFFERENCES)
+        if self.plan:
+            read_numbers("plan", self.plan, DIFFERENCES)
 
     def _require_items(self) -> None:
         """Reject keys of items without ``item=``, and keys of folds with it."""
@@ -266,7 +267,7 @@ def read_numbers(key: str, words: Sequence[str], allowed: Bounds) -> list[float]
         numbers = list(map(float, words))
     except ValueError:
         numbers = [math.nan]
-    if not all(number in allowed for number in numbers):
+    if not numbers or not all(number in allowed for number in numbers):
         raise UserError(f"{key}={','.join(words)} must be numbers, each {allowed}, such as {key}=0.01,0.05.")
     return numbers
 
