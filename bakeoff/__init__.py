@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from bakeoff.pipeline.commands.accept.python import AcceptResult, accept
     from bakeoff.pipeline.commands.compare.python import ComparisonResult, compare
     from bakeoff.pipeline.commands.diff.python import ablate, diff
     from bakeoff.pipeline.commands.diff.result import DifferenceResult
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.python.sweep import SweepResult, sweep
 
 __all__ = [
-    "BakeoffWarning", "ComparisonResult", "DifferenceResult", "Inspection", "Model", "RunResult", "SweepResult",
-    "UserError", "WorkResult", "ablate", "compare", "diff", "inspect", "load", "run", "ship", "sweep", "work",
+    "AcceptResult", "BakeoffWarning", "ComparisonResult", "DifferenceResult", "Inspection", "Model", "RunResult",
+    "SweepResult", "UserError", "WorkResult", "ablate", "accept", "compare", "diff", "inspect", "load", "run",
+    "ship", "sweep", "work",
 ]  # fmt: skip
 
 MODULES: Mapping[str, str] = {
+    "AcceptResult": "commands.accept.python",
     "BakeoffWarning": "python.call",
     "ComparisonResult": "commands.compare.python",
     "DifferenceResult": "commands.diff.result",
@@ -38,6 +41,7 @@ MODULES: Mapping[str, str] = {
     "UserError": "errors",
     "WorkResult": "commands.work.python",
     "ablate": "commands.diff.python",
+    "accept": "commands.accept.python",
     "compare": "commands.compare.python",
     "diff": "commands.diff.python",
     "inspect": "commands.inspect.python",

@@ -47,6 +47,12 @@ COMMANDS: Mapping[str, Command] = {
         "commands.compare.request.CompareRequest",
         "or -m KEY=VALUE,VALUE ...",
     ),
+    "accept": Command(
+        "RUN line=NAME",
+        "keep a run as the champion of a series of tries, or not",
+        "commands.accept.command.judge_run",
+        "commands.accept.command.AcceptRequest",
+    ),
     "diff": Command(
         "A B",
         "show what changed between two runs, and how much each change mattered",
@@ -173,6 +179,7 @@ COMMANDS: Mapping[str, Command] = {
 }
 """Each verb, in the order of the overview."""
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
+    "accept": ("compare",),
     "diff": ("compare",),
     "paper": ("compare",),
     "run": ("compare",),  # only `plan` with seal=, difference= or rates=, which imports it when needed

@@ -28,6 +28,7 @@ from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
 from bakeoff.pipeline.tracking.artifacts import artifact_folder, read_artifact
 from bakeoff.pipeline.tracking.heartbeat import PROCESS_TAG, has_lost_process
 from bakeoff.pipeline.tracking.mlflow_tables import (
+    READ_PARTLY_SCORED_JOBS,
     READ_RUNS_OF_JOBS,
     READ_SCORED_JOBS,
     Keys,
@@ -309,16 +310,29 @@ def count_looks(store: Store, dataset_digest: str, splits_digest: str = "", conf
     return len(hashes | {config_hash} - {""})
 
 
-def _read_scored_jobs(store: Store, dataset_digest: str) -> list[tuple[str, str | None]]:
+def list_looks(store: Store, dataset_digest: str) -> set[str]:
+    """Return the ``config_hash`` of each run that has shown a score on a dataset, finished or not, also if deleted."""
+    return {job for job, _ in _read_scored_jobs(store, dataset_digest, with_unfinished=True)} - {""}
+
+
+def _read_scored_jobs(
+    store: Store, dataset_digest: str, *, with_unfinished: bool = False
+) -> list[tuple[str, str | None]]:
     """Return the configuration and splits of each finished run on a dataset in all experiments, including deleted runs.
+
+    A run that has not finished may have the scores of some folds.
 
     A database is queried directly, in 2 ms for 400 runs: MLflow's search would read all their metrics, in 3 s.
     """
     if store.is_database:
-        return [(job, splits) for job, splits in store.read(READ_SCORED_JOBS, dataset=dataset_digest)]
-    query = f"{IS_FINISHED} and tags.dataset_digest = '{dataset_digest}' and tags.config_hash != ''"
-    tags = [run.data.tags for run, _ in _search_everywhere(store, [query])]
-    return [(each["config_hash"], each.get("splits_digest")) for each in tags]
+        query = READ_PARTLY_SCORED_JOBS if with_unfinished else READ_SCORED_JOBS
+        return [(job, splits) for job, splits in store.read(query, dataset=dataset_digest)]
+    query = f"tags.dataset_digest = '{dataset_digest}' and tags.config_hash != ''"
+    if not with_unfinished:
+        query = f"{IS_FINISHED} and {query}"
+    found = [run.data for run, _ in _search_everywhere(store, [query])]
+    scored = [data for data in found if not with_unfinished or any(name.startswith("test_") for name in data.metrics)]
+    return [(data.tags["config_hash"], data.tags.get("splits_digest")) for data in scored]
 
 
 @dataclass(frozen=True)

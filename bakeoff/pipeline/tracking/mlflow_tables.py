@@ -65,6 +65,14 @@ JOIN tags AS job ON job.run_uuid = data.run_uuid AND job.key = 'config_hash'
 LEFT JOIN tags AS splits ON splits.run_uuid = data.run_uuid AND splits.key = 'splits_digest'
 WHERE data.key = 'dataset_digest' AND data.value = :dataset
 """
+READ_PARTLY_SCORED_JOBS = """
+SELECT DISTINCT job.value, splits.value
+FROM tags AS data
+JOIN tags AS job ON job.run_uuid = data.run_uuid AND job.key = 'config_hash'
+LEFT JOIN tags AS splits ON splits.run_uuid = data.run_uuid AND splits.key = 'splits_digest'
+WHERE data.key = 'dataset_digest' AND data.value = :dataset
+AND EXISTS (SELECT 1 FROM latest_metrics AS score WHERE score.run_uuid = data.run_uuid AND score.key LIKE 'test%')
+"""
 READ_RUNS_OF_JOBS = """
 SELECT job.value, runs.run_uuid, runs.status, runs.start_time, runs.lifecycle_stage = 'deleted',
 CAST(experiment_id AS VARCHAR), experiments.name
@@ -100,9 +108,14 @@ READ_HISTORIES = """
 SELECT item.run_uuid, item.step, item.value, item.is_nan
 FROM metrics AS item WHERE item.run_uuid IN :ids AND item.key = :name ORDER BY item.timestamp
 """
-READ_JOBS_OF_RUNS = "SELECT DISTINCT value FROM tags WHERE key = 'config_hash' AND run_uuid IN :ids"
+READ_JOBS_OF_RUNS = """
+SELECT DISTINCT job.value, data.value
+FROM tags AS job LEFT JOIN tags AS data ON data.run_uuid = job.run_uuid AND data.key = 'dataset_digest'
+WHERE job.key = 'config_hash' AND job.run_uuid IN :ids
+"""
 READ_SEALS = """
-SELECT runs.run_uuid FROM runs JOIN tags ON tags.run_uuid = runs.run_uuid AND tags.key = 'kind' AND tags.value = 'seal'
+SELECT runs.run_uuid FROM runs JOIN tags ON tags.run_uuid = runs.run_uuid AND tags.key = 'kind'
+AND tags.value IN ('seal', 'line')
 WHERE runs.lifecycle_stage = 'active'
 """
 MAX_IDS_PER_QUERY = 500

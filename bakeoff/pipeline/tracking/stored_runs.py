@@ -42,7 +42,7 @@ STOPPED_TAG = "stopped"
 TRIED_TAG = "tried_candidates"
 """The tag of a run with the number of candidates that tuning with a budget tried in each fold, and last on all rows."""
 REMOVED_PREFIX = "removed."
-"""The prefix of a tag of a seal, before the ``config_hash`` of a job that lost a run."""
+"""Begins a tag of a seal or a line, before the ``config_hash`` of a job that lost a run; its value is the dataset."""
 NAME_PARAMS = ("learner", "dataset")
 FILTER_EXAMPLE = "params.learner = 'knn' and metrics.test_accuracy > 0.9"
 SERIES_PREFIXES = ("fold/", "pruning_path/")

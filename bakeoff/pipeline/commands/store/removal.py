@@ -176,12 +176,12 @@ def remove(store: Store, removal: Removal) -> None:
 
 
 def _note_in_seals(store: Store, removal: Removal) -> None:
-    """Note on each seal the jobs that lose runs, because their rows will not show it."""
+    """Note on each seal and line the jobs that lose runs and their dataset, because their rows will not show it."""
     seals = [seal for (seal,) in read_rows(store.client, READ_SEALS)]
     for batch in list_batches(_ids(removal.runs) if seals else ()):
-        for (job,) in read_rows(store.client, READ_JOBS_OF_RUNS, ids=batch):
+        for job, dataset in read_rows(store.client, READ_JOBS_OF_RUNS, ids=batch):
             for seal in seals:
-                store.client.set_tag(seal, f"{REMOVED_PREFIX}{job}", "true")
+                store.client.set_tag(seal, f"{REMOVED_PREFIX}{job}", dataset or "true")
 
 
 def shrink_database(store: Store) -> str:
