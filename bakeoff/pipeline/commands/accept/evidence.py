@@ -90,7 +90,7 @@ def check_run(request: AcceptRequest, word: str, metric: str = "") -> tuple[Stor
     if reserve and not shows_reserve(tables.get(AUDIT_FILE, ""), reserve):
         raise UserError(
             f"run {run.stored.run_id}: its record of the rows ({AUDIT_FILE}) does not show that it left the reserved "
-            "rows alone; run it again with resume=false."
+            "rows alone; run it again."
         )
     params = run.stored.params
     definition = describe_definition(name, read_metric_entries(params), params.get("evaluation.costs"))
@@ -157,7 +157,7 @@ def _check_predictions(run: LoadedRun, name: str, scores: Sequence[float], text:
         if not math.isclose(again, score, rel_tol=CLOSE, abs_tol=CLOSE):
             raise UserError(
                 f"run {run_id}: {name} of fold {number} is stored as {score:.6g}, but its predictions give "
-                f"{again:.6g}: the record or the metric was changed; run it again with resume=false."
+                f"{again:.6g}: the record or the metric was changed; run it again."
             )
     return []
 

@@ -183,8 +183,8 @@ def _require_same_words(request: AcceptRequest, store: Store, line: Line) -> Non
     for key, value in given.items():
         if value not in (None, "", fixed[key]):
             raise UserError(
-                f"{key}={value}: line {line.name} was opened with {key}={fixed[key]}, which is fixed; leave {key}= out, "
-                "or give a new line another name."
+                f"{key}={value}: line {line.name} was opened with {key}={fixed[key]}, which is fixed; leave {key}= "
+                "out, or give a new line another name."
             )
 
 
