@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from bakeoff.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.commands.accept.python import AcceptResult, accept
+    from bakeoff.pipeline.commands.accept.judgement import AcceptResult
+    from bakeoff.pipeline.commands.accept.python import accept
     from bakeoff.pipeline.commands.compare.python import ComparisonResult, compare
     from bakeoff.pipeline.commands.diff.python import ablate, diff
     from bakeoff.pipeline.commands.diff.result import DifferenceResult
@@ -30,7 +31,7 @@ __all__ = [
 ]  # fmt: skip
 
 MODULES: Mapping[str, str] = {
-    "AcceptResult": "commands.accept.python",
+    "AcceptResult": "commands.accept.judgement",
     "BakeoffWarning": "python.call",
     "ComparisonResult": "commands.compare.python",
     "DifferenceResult": "commands.diff.result",

@@ -85,13 +85,9 @@ def judge_run(request: AcceptRequest) -> int:
         The run cannot be judged by the rules of the line.
     """
     from bakeoff.pipeline.commands.accept.judgement import accept_run
-    from bakeoff.pipeline.commands.accept.report import describe_answer, list_lines
 
     answer = accept_run(request)
     for note in answer.notes:
         print_note(f"accept: {note}")
-    if request.to == JSON:
-        print(json.dumps(describe_answer(answer), indent=1, allow_nan=False))
-    else:
-        print(show_controls("\n".join(list_lines(answer))))
+    print(json.dumps(answer.to_dict(), indent=1) if request.to == JSON else show_controls(repr(answer)))
     return 0 if answer.is_accepted else EXIT_NO

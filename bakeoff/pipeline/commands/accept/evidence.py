@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.commands.accept.command import AcceptRequest
-from bakeoff.pipeline.commands.accept.line import Contender
+from bakeoff.pipeline.commands.accept.line import Contender, Rules
 from bakeoff.pipeline.commands.compare.run_grid import read_overrides
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment.fitting import select_weights
@@ -29,38 +29,24 @@ from bakeoff.pipeline.stages.scoring.scorers import describe_definition
 from bakeoff.pipeline.stages.splitting import Split
 from bakeoff.pipeline.sweep.differences import CLOSE
 from bakeoff.pipeline.sweep.refit import LoadedRun, load_run
-from bakeoff.pipeline.tracking.names import read_metric_entries
-from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.names import is_greater_better, read_metric_entries
 from bakeoff.pipeline.tracking.stored_runs import read_series, read_tables
 
 PREDICTIONS_FILE = "predictions.csv"
 AUDIT_FILE = "audit.csv"
-PROBABILITY_PREFIX = "probability_"
-MIN_FOLDS = 2
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A run whose scores were checked.
-
-    Attributes
-    ----------
-    run : LoadedRun
-    contender : Contender
-    metric, definition, reserve : str
-        As in a `Line`.
-    notes : tuple of str
-    """
+    """A run whose scores were checked; ``note`` says what could not be checked."""
 
     run: LoadedRun
     contender: Contender
-    metric: str
-    definition: str
-    reserve: str
-    notes: tuple[str, ...]
+    rules: Rules
+    note: str
 
 
-def check_run(request: AcceptRequest, word: str, metric: str = "") -> tuple[Store, Evidence]:
+def check_run(request: AcceptRequest, word: str, metric: str) -> Evidence:
     """Return a run with its scores, after its record has been checked against its data and its predictions.
 
     Parameters
@@ -69,7 +55,7 @@ def check_run(request: AcceptRequest, word: str, metric: str = "") -> tuple[Stor
     word : str
         Names the run.
     metric : str
-        By default the headline metric of the run.
+        The score to read; empty for the headline metric.
 
     Raises
     ------
@@ -77,134 +63,117 @@ def check_run(request: AcceptRequest, word: str, metric: str = "") -> tuple[Stor
         The run is not finished, has a single split, or its record does not hold together.
     """
     store, run = load_run(replace(request, run=word, register=""))
+    experiment, stored = run.experiment, run.stored
     _require_identity(run)
-    name = metric or run.experiment.headline
-    if name not in run.experiment.metrics:
+    name = metric or experiment.headline
+    if name not in experiment.metrics:
+        raise UserError(f"metric={name}: run {stored.run_id} lacks it. {did_you_mean(name, experiment.metrics)}")
+    series = read_series(store, [stored], [f"test_{name}"])
+    scores = series[stored.run_id].get(f"test_{name}", ())
+    tables = read_tables(store, stored)
+    note = _check_predictions(run, name, scores, tables.get(PREDICTIONS_FILE, ""))
+    rules = _find_rules(run, name)
+    if rules.reserve and not shows_reserve(tables.get(AUDIT_FILE, ""), rules.reserve):
         raise UserError(
-            f"metric={name}: run {run.stored.run_id} lacks it. {did_you_mean(name, run.experiment.metrics)}"
+            f"run {stored.run_id}: its record of the rows ({AUDIT_FILE}) does not show that it left the reserved rows "
+            "alone; run it again."
         )
-    tables = read_tables(store, run.stored)
-    scores = _read_scores(store, run, name)
-    notes = _check_predictions(run, name, scores, tables.get(PREDICTIONS_FILE, ""))
-    reserve = "" if run.splits.final is None else _find_reserve(run)
-    if reserve and not shows_reserve(tables.get(AUDIT_FILE, ""), reserve):
-        raise UserError(
-            f"run {run.stored.run_id}: its record of the rows ({AUDIT_FILE}) does not show that it left the reserved "
-            "rows alone; run it again."
-        )
-    params = run.stored.params
-    definition = describe_definition(name, read_metric_entries(params), params.get("evaluation.costs"))
-    return store, Evidence(run, _make_contender(run, scores), name, definition, reserve, tuple(notes))
+    rows = run.splits.mean_rows
+    ratio = rows["test"] / rows["train"]
+    job = stored.tags["config_hash"]
+    return Evidence(run, Contender(stored.run_id, job, stored.name, _write_command(run), scores, ratio), rules, note)
 
 
 def shows_reserve(audit: str, reserve: str) -> bool:
     """Whether the record of the rows of a run names the reserve in each of its models."""
     rows = list(csv.DictReader(StringIO(audit)))
-    models = {row["fold"] for row in rows if row.get("stage") != "scoring.test"}
-    named = {row["fold"] for row in rows if row.get("stage") == RESERVE and row.get("digest") == reserve}
-    return bool(models) and models == named
+    named = {row.get("fold") for row in rows if (row.get("stage"), row.get("digest")) == (RESERVE, reserve)}
+    return bool(named) and named == {row.get("fold") for row in rows}
 
 
 def _require_identity(run: LoadedRun) -> None:
     """Reject a run whose splits, or whose configuration, code and versions, are not what its record says."""
     run_id, tags = run.stored.run_id, run.stored.tags
-    if len(run.splits.folds) < MIN_FOLDS:
+    if len(run.splits.folds) < 2:
         raise UserError(
             f"run {run_id} has a single split, which does not show how much chance moves a score; use "
             "evaluation=repeated_kfold, or another evaluation with several folds."
         )
-    if run.splits.digest() != tags.get("splits_digest"):
-        raise UserError(f"run {run_id}: its folds are not those that its configuration makes now; run it again.")
-    if hash_config(run.spec, run.experiment.dataset.digest()) != tags.get("config_hash"):
+    job = hash_config(run.spec, run.experiment.dataset.digest())
+    if (job, run.splits.digest()) != (tags.get("config_hash"), tags.get("splits_digest")):
         raise UserError(
             f"run {run_id} does not have the identity that its configuration has now: its record, its code, its metric "
             f"or the versions of packages have changed since. Run it again: {_write_command(run)}"
         )
 
 
-def _read_scores(store: Store, run: LoadedRun, name: str) -> tuple[float, ...]:
-    stored = f"test_{name}"
-    scores = read_series(store, [run.stored], [stored])[run.stored.run_id].get(stored, ())
-    if len(scores) != len(run.splits.folds) or any(map(math.isnan, scores)):
-        raise UserError(
-            f"run {run.stored.run_id}: {name} is not defined in each of its {len(run.splits.folds)} folds; choose "
-            "another metric= for a new line."
-        )
-    return scores
+def _find_rules(run: LoadedRun, metric: str) -> Rules:
+    """Return what the other runs of a line must share with a run."""
+    params, dataset, final = run.stored.params, run.experiment.dataset, run.splits.final
+    return Rules(
+        metric=metric,
+        definition=describe_definition(metric, read_metric_entries(params), params.get("evaluation.costs")),
+        greater_is_better=is_greater_better(f"test_{metric}", params),
+        dataset=dataset.name,
+        data=dataset.digest(),
+        reserve="" if final is None else RowSet.of(final.test, len(dataset.y)).digest(),
+        folds=run.splits.digest(),
+        versions=run.stored.tags.get("versions", ""),
+    )
 
 
-def _check_predictions(run: LoadedRun, name: str, scores: Sequence[float], text: str) -> list[str]:
+def _check_predictions(run: LoadedRun, name: str, scores: Sequence[float], text: str) -> str:
     """Compute the scores again from stored predictions; return a note if they do not suffice for that.
 
     Raises
     ------
     UserError
-        A prediction belongs to another row or fold, or a score differs.
+        A prediction belongs to another row or fold, a score differs, or there is none.
     """
-    run_id, metric = run.stored.run_id, run.experiment.metrics[name]
+    folds, metric, place = run.splits.folds, run.experiment.metrics[name], f"run {run.stored.run_id}: "
+    if len(scores) != len(folds) or any(map(math.isnan, scores)):
+        raise UserError(f"{place}{name} is not defined in each of its {len(folds)} folds; choose another metric=.")
     if not text:
-        raise UserError(
-            f"run {run_id}: its {PREDICTIONS_FILE} is missing, so its scores cannot be checked; run it again."
-        )
-    table = pd.read_csv(StringIO(text), dtype=str, keep_default_na=False)
-    if len(table) != sum(len(split.test) for split in run.splits.folds):
-        raise UserError(f"run {run_id}: {PREDICTIONS_FILE} does not have each test row once in each repeat.")
-    for number, (split, score) in enumerate(zip(run.splits.folds, scores, strict=True)):
-        predictions = _read_predictions(run, split, table[table["fold"] == str(number)])
+        raise UserError(f"{place}its {PREDICTIONS_FILE} is missing, so its scores cannot be checked; run it again.")
+    by_fold = dict(iter(pd.read_csv(StringIO(text), dtype=str, keep_default_na=False).groupby("fold")))
+    if by_fold.keys() != set(map(str, range(len(folds)))):
+        raise UserError(f"{place}{PREDICTIONS_FILE} has other folds than its configuration makes; run it again.")
+    for number, (split, score) in enumerate(zip(folds, scores, strict=True)):
+        predictions = _read_predictions(run, split, by_fold[str(number)])
         if metric.needs and predictions.probabilities is None:
-            return [f"{name} of run {run_id} needs decision values, which are not stored, so it was not computed again"]
+            return f"{place}{name} needs decision values, which are not stored, so it was not computed again"
         again = compute_score(metric, predictions)
         if not math.isclose(again, score, rel_tol=CLOSE, abs_tol=CLOSE):
             raise UserError(
-                f"run {run_id}: {name} of fold {number} is stored as {score:.6g}, but its predictions give "
-                f"{again:.6g}: the record or the metric was changed; run it again."
+                f"{place}{name} of fold {number} is stored as {score:.6g}, but its predictions give {again:.6g}: the "
+                "record or the metric was changed; run it again."
             )
-    return []
+    return ""
 
 
 def _read_predictions(run: LoadedRun, split: Split, own: pd.DataFrame) -> Predictions:
     """Return the predictions of a fold from their texts."""
     dataset = run.experiment.dataset
-    truth = dataset.y[split.test]
-    if own["row"].tolist() != list(map(str, split.test.tolist())) or not _is_equal(own["truth"], truth):
-        raise UserError(f"run {run.stored.run_id}: {PREDICTIONS_FILE} has other rows than its folds, or other targets.")
-    weights = select_weights(run.experiment, split.test)
-    if not dataset.is_classification:
-        return Predictions(truth, own["predicted"].to_numpy().astype(float), weights=weights)
-    labels = {str(label): label for label in dataset.classes.tolist()}
-    if not {*own["predicted"]} <= labels.keys():
-        raise UserError(f"run {run.stored.run_id}: {PREDICTIONS_FILE} predicts labels that are no class.")
-    predicted = np.array([labels[text] for text in own["predicted"]], dtype=dataset.classes.dtype)
-    columns = [f"{PROBABILITY_PREFIX}{label}" for label in dataset.classes]
-    has_probabilities = {*columns} <= {*own.columns} and not (own[columns] == "").any(axis=None)
-    probabilities = own[columns].to_numpy().astype(float) if has_probabilities else None
-    return Predictions(
-        truth, predicted, probabilities, classes=dataset.classes, positive=dataset.positive, weights=weights
-    )
-
-
-def _is_equal(texts: pd.Series, values: np.ndarray) -> bool:
-    """Whether texts are those of numbers or labels."""
-    if values.dtype.kind == "f":
-        return bool(np.array_equal(texts.to_numpy().astype(float), values))
-    return texts.tolist() == list(map(str, values.tolist()))
-
-
-def _find_reserve(run: LoadedRun) -> str:
-    assert run.splits.final is not None
-    return RowSet.of(run.splits.final.test, len(run.experiment.dataset.y)).digest()
-
-
-def _make_contender(run: LoadedRun, scores: tuple[float, ...]) -> Contender:
-    rows = run.splits.mean_rows
-    return Contender(
-        run_id=run.stored.run_id,
-        config_hash=run.stored.tags["config_hash"],
-        name=run.stored.name,
-        command=_write_command(run),
-        scores=scores,
-        test_train_ratio=rows["test"] / rows["train"],
-    )
+    truth, weights = dataset.y[split.test], select_weights(run.experiment, split.test)
+    classes = dataset.classes if dataset.is_classification else None
+    # Numbers and labels are written as the shortest text that restores them.
+    labels = None if classes is None else {str(label): label for label in classes.tolist()}
+    try:
+        values = [own[name].map(labels.__getitem__ if labels else float) for name in ("truth", "predicted")]
+        is_same = np.array_equal(values[0].to_numpy(), truth)
+        if own["row"].tolist() != list(map(str, split.test.tolist())) or not is_same:
+            raise ValueError
+    except (KeyError, ValueError):
+        raise UserError(
+            f"run {run.stored.run_id}: {PREDICTIONS_FILE} has other rows, targets or labels than its folds."
+        ) from None
+    predicted = values[1].to_numpy().astype(truth.dtype)
+    if classes is None:
+        return Predictions(truth, predicted, weights=weights)
+    columns = [f"probability_{label}" for label in classes]
+    has_all = {*columns} <= {*own} and not (own[columns] == "").any(axis=None)
+    probabilities = own[columns].to_numpy().astype(float) if has_all else None
+    return Predictions(truth, predicted, probabilities, None, classes, dataset.positive, weights=weights)
 
 
 def _write_command(run: LoadedRun) -> str:

@@ -37,7 +37,7 @@ def score_final(request: AcceptRequest, store: Store, line: Line) -> Line:
     """
     if line.final is not None:
         return line
-    if not line.reserve:
+    if not line.rules.reserve:
         raise UserError(
             f"line {line.name} has no reserved rows; open a new line whose base is run with evaluation.reserve=0.2."
         )
@@ -52,15 +52,15 @@ def score_final(request: AcceptRequest, store: Store, line: Line) -> Line:
 
 def _predict(request: AcceptRequest, line: Line, run_id: str) -> tuple[Metric, Predictions]:
     """Return the predictions of a run for the reserved rows, after its record has been checked."""
-    _, evidence = check_run(request, run_id, line.metric)
-    return evidence.run.experiment.metrics[line.metric], score_reserve(evidence.run).predictions
+    evidence = check_run(request, run_id, line.rules.metric)
+    return evidence.run.experiment.metrics[line.rules.metric], score_reserve(evidence.run).predictions
 
 
 def _compare(
     line: Line, metric: Metric, of_base: Predictions, of_champion: Predictions, unproved: tuple[str, ...]
 ) -> Final:
     """Return the gain with an interval and a test by resampling the rows, which both models share."""
-    sign = 1 if line.is_greater_better else -1
+    sign = 1 if line.rules.greater_is_better else -1
 
     def gain(rows: np.ndarray) -> float:
         return sign * (_score(metric, of_champion, rows) - _score(metric, of_base, rows))
@@ -103,4 +103,4 @@ def _find_unproved(store: Store, line: Line) -> tuple[str, ...]:
     hashes = [*line.earlier, *line.counted]
     runs = find_runs_of_jobs(store, hashes, ["config_hash"], [])
     audits = {job: read_artifact(store, f"{run.address}/{AUDIT_FILE}") for job, run in runs.items()}
-    return tuple(job for job in hashes if not shows_reserve(audits.get(job, ""), line.reserve))
+    return tuple(job for job in hashes if not shows_reserve(audits.get(job, ""), line.rules.reserve))

@@ -7,9 +7,9 @@ alpha / tries. By Bonferroni's bound, the probability that any of the tries is k
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,32 +23,27 @@ from bakeoff.pipeline.commands.accept.line import (
     Line,
     StoredLine,
     create_line,
-    find_line,
+    find_lines,
     hold_lines,
     keep_line,
-    list_names,
-    list_others,
     list_scored,
-    open_lines,
-    tell_time,
+    read_line,
 )
-from bakeoff.pipeline.commands.accept.report import write_page
+from bakeoff.pipeline.commands.accept.report import describe_line, list_lines, write_page
 from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test, find_effect, subtract_scores
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.wording import count_nouns, shorten_id
 from bakeoff.pipeline.tracking.history import read_runs_of_jobs
-from bakeoff.pipeline.tracking.names import find_run_id, is_greater_better, parse_model_name, register_version
+from bakeoff.pipeline.tracking.names import find_run_id, parse_model_name, register_version
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import FINISHED
 
 DEFAULT_ALPHA = 0.05
-OPENING_KEYS = ("tries", "alpha", "margin", "metric")
-"""The words that a line fixes, besides its base."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a command about a line answers.
+@dataclass(frozen=True, repr=False)
+class AcceptResult:
+    """What a line answers.
 
     Attributes
     ----------
@@ -69,14 +64,28 @@ class Answer:
     notes: tuple[str, ...] = ()
 
     @property
+    def verdict(self) -> str:
+        """``keep`` or ``no`` for a run, ``better`` or ``not better`` for the reserved rows, else ``open``."""
+        if self.is_final and self.line.final is not None:
+            return "better" if self.line.final.is_better else "not better"
+        if self.decision is None:
+            return "open"
+        return "keep" if self.decision.is_kept else "no"
+
+    @property
     def is_accepted(self) -> bool:
         """Whether nothing was answered with no."""
-        if self.is_final:
-            return self.line.final is not None and self.line.final.is_better
-        return self.decision is None or self.decision.is_kept
+        return self.verdict in ("keep", "better", "open")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of ``to=json``: plain values, numbers unrounded, and None for what is not defined."""
+        return describe_line(self.line, self.verdict, self.decision, self.notes, self.digest)
+
+    def __repr__(self) -> str:
+        return "\n".join(list_lines(self.line, self.decision, self.is_final, self.digest))
 
 
-def accept_run(request: AcceptRequest) -> Answer:
+def accept_run(request: AcceptRequest) -> AcceptResult:
     """Open a line, list it, judge a run by it, or end it on its reserved rows.
 
     Parameters
@@ -90,79 +99,54 @@ def accept_run(request: AcceptRequest) -> Answer:
     """
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     with hold_lines(store):
-        own = open_lines(store, request.tracking__experiment)
-        found = find_line(own, request.line)
-        if found is None:
-            line, notes = _open_line(request, store, own)
-        else:
-            line, notes = found.line, []
+        lines = find_lines(store, request.tracking__experiment)
+        found = read_line(store, lines[request.line]) if request.line in lines else None
+        line = found.line if found else _open_line(request, store, [*lines])
+        notes = [] if found else _describe_opening(line)
+        if found:
             _require_same_words(request, store, line)
-        is_offer = request.run not in ("", FINAL)
         # What is refused leaves no line behind.
-        offered = _check_offer(request, line) if is_offer else None
-        stored = found or create_line(own, line, write_page(line))
-        offered_hash = offered.contender.config_hash if offered else ""
-        stored = _keep(own, stored, line.count(list_scored(store, line, stored), offered_hash))
+        offered = _check_offer(request, line) if request.run not in ("", FINAL) else None
+        stored = found or create_line(store, request.tracking__experiment, line, write_page(line))
+        job = offered.contender.config_hash if offered else ""
+        stored = _keep(store, stored, line.count(list_scored(store, line, stored.run), job))
         if offered is not None:
-            return _judge(request, own, stored, offered, notes)
+            return _judge(request, store, stored, offered, notes)
         if request.run == FINAL:
-            stored = _keep(own, stored, score_final(request, store, stored.line))
-        return Answer(stored.line, stored.digest, is_final=request.run == FINAL, notes=tuple(notes))
+            stored = _keep(store, stored, score_final(request, store, stored.line))
+        return AcceptResult(stored.line, stored.digest, is_final=request.run == FINAL, notes=tuple(notes))
 
 
-def _keep(own: Store, stored: StoredLine, line: Line) -> StoredLine:
-    return stored if line == stored.line else keep_line(own, stored, line, write_page(line))
+def _keep(store: Store, stored: StoredLine, line: Line) -> StoredLine:
+    return stored if line == stored.line else keep_line(store, stored.run, line, write_page(line))
 
 
-def _open_line(request: AcceptRequest, store: Store, own: Store) -> tuple[Line, list[str]]:
-    """Return a line with the rules that are fixed from now on, and notes on it."""
+def _open_line(request: AcceptRequest, store: Store, names: list[str]) -> Line:
+    """Return a line with the rules that are fixed from now on."""
     if not request.base or request.tries is None or request.run == FINAL:
-        names = list_names(own)
         hint = f" {did_you_mean(request.line, names)}" if names else ""
         raise UserError(f"line={request.line} does not exist; open it with base=RUN tries=100.{hint}")
-    _, base = check_run(request, request.base, request.metric)
-    run = base.run
-    line = Line(
-        name=request.line,
-        opened=tell_time(),
-        tries=request.tries,
-        alpha=DEFAULT_ALPHA if request.alpha is None else request.alpha,
-        margin=request.margin or 0.0,
-        metric=base.metric,
-        definition=base.definition,
-        is_greater_better=is_greater_better(f"test_{base.metric}", run.stored.params),
-        dataset=run.experiment.dataset.name,
-        dataset_digest=run.experiment.dataset.digest(),
-        splits_digest=run.splits.digest(),
-        versions=run.stored.tags.get("versions", ""),
-        reserve=base.reserve,
-        base=base.contender,
-        champion=base.contender,
-    )
-    earlier = list_scored(store, line) - {base.contender.config_hash}
-    line = replace(line, earlier=tuple(sorted(earlier)))
-    notes = [*base.notes, _describe_power(line)]
-    if earlier:
-        notes.append(
-            f"{count_nouns(len(earlier), 'configuration')} had been scored on these rows before; if one of them is "
-            "offered, all of them count as tries, because it was chosen among them"
-        )
-    for other in list_others(own, line):
-        notes.append(
-            f"line {other.name} on the same rows has counted {count_nouns(len(other.counted), 'try', 'tries')}; each "
-            "line has an alpha of its own"
-        )
-    return line, notes
+    base = check_run(request, request.base, request.metric)
+    alpha = DEFAULT_ALPHA if request.alpha is None else request.alpha
+    contender = base.contender
+    line = Line(request.line, request.tries, alpha, request.margin or 0.0, base.rules, contender, contender)
+    return replace(line, earlier=tuple(sorted(list_scored(store, line, None) - {contender.config_hash})))
 
 
-def _describe_power(line: Line) -> str:
-    """Return the gain that can be found, if the differences vary over the folds as the scores of the base do."""
+def _describe_opening(line: Line) -> list[str]:
+    """Return notes on what can be found, and on what was scored before a line was opened."""
     scores = np.array(line.base.scores)
     gain = _find_gain(scores - scores.mean(), line, line.base.test_train_ratio)
-    return (
-        f"if the differences vary over the {len(scores)} folds as {line.metric} of the base does, a gain of "
+    notes = [
+        f"if the differences vary over the {len(scores)} folds as {line.rules.metric} of the base does, a gain of "
         f"{gain:.3g} is found four times of five; fewer tries=, more repeats and more rows find smaller ones"
-    )
+    ]
+    if line.earlier:
+        notes.append(
+            f"{count_nouns(len(line.earlier), 'configuration')} had been scored on these rows before; if one of them "
+            "is offered, all of them count as tries, because it was chosen among them"
+        )
+    return notes
 
 
 def _find_gain(differences: np.ndarray, line: Line, ratio: float) -> float:
@@ -176,15 +160,18 @@ def _find_gain(differences: np.ndarray, line: Line, ratio: float) -> float:
 
 def _require_same_words(request: AcceptRequest, store: Store, line: Line) -> None:
     """Reject words that would change the rules of a line."""
-    fixed = {key: getattr(line, key) for key in OPENING_KEYS}
-    given = {key: getattr(request, key) for key in OPENING_KEYS}
-    if request.base:
-        fixed["base"], given["base"] = line.base.run_id, find_run_id(store, request.base)
-    for key, value in given.items():
-        if value not in (None, "", fixed[key]):
+    words = {
+        "tries": (request.tries, line.tries),
+        "alpha": (request.alpha, line.alpha),
+        "margin": (request.margin, line.margin),
+        "metric": (request.metric, line.rules.metric),
+        "base": (request.base and find_run_id(store, request.base), line.base.run_id),
+    }
+    for key, (given, fixed) in words.items():
+        if given not in (None, "", fixed):
             raise UserError(
-                f"{key}={value}: line {line.name} was opened with {key}={fixed[key]}, which is fixed; leave {key}= "
-                "out, or give a new line another name."
+                f"{key}={given}: line {line.name} was opened with {key}={fixed}, which is fixed; leave {key}= out, or "
+                "give a new line another name."
             )
 
 
@@ -192,67 +179,57 @@ def _check_offer(request: AcceptRequest, line: Line) -> Evidence:
     """Return the run that is offered to a line, which may be judged by its rules."""
     if request.register:
         parse_model_name(request.register, "as")
-    _, offered = check_run(request, request.run, line.metric)
-    _require_rules(line, offered)
+    offered = check_run(request, request.run, line.rules.metric)
+    run_id = offered.contender.run_id
+    if broken := next(_list_broken(line, offered), ""):
+        raise UserError(
+            f"run {run_id} has other {broken}. Run it as the champion was, {line.champion.command}, or open a new line."
+        )
+    if offered.contender.config_hash == line.base.config_hash:
+        raise UserError(f"run {run_id} has the configuration of the base of line {line.name}; offer another one.")
     if request.register and not offered.run.stored.model_id:
-        run_id = offered.contender.run_id
         raise UserError(
             f"as={request.register}: run {run_id} has stored no model; leave as= out, or use `bakeoff ship`."
         )
     return offered
 
 
-def _judge(request: AcceptRequest, own: Store, stored: StoredLine, offered: Evidence, notes: list[str]) -> Answer:
+def _list_broken(line: Line, offered: Evidence) -> Iterator[str]:
+    """Yield the rules of a line that a run does not share."""
+    given = asdict(offered.rules)
+    for what, fixed in asdict(line.rules).items():
+        # The file of the same rows may have been renamed.
+        if given[what] != fixed and what != "dataset":
+            yield f"{what} than line {line.name}: {given[what] or 'none'} instead of {fixed or 'none'}"
+
+
+def _judge(
+    request: AcceptRequest, store: Store, stored: StoredLine, offered: Evidence, notes: list[str]
+) -> AcceptResult:
     """Return the answer to a run, which is given once for each configuration."""
     line, contender = stored.line, offered.contender
-    notes = [*notes, *offered.notes]
-    given = line.find_decision(contender.config_hash)
+    notes = [*notes, *filter(None, [offered.note])]
+    given = next((each for each in line.decisions if each.config_hash == contender.config_hash), None)
     if given is not None:
         notes.append(f"this configuration was judged before, at try {given.number}; its answer is given once")
-        return Answer(line, stored.digest, given, notes=tuple(notes))
-    _require_open(own, line)
+        return AcceptResult(line, stored.digest, given, notes=tuple(notes))
     decision = decide(line, contender)
-    _require_tries(line, decision)
-    stored = _keep(own, stored, line.decide(decision, contender))
-    n_repeats = sum(run.status == FINISHED for run in read_runs_of_jobs(own, [contender.config_hash])) - 1
-    if n_repeats > 0:
+    _require_open(store, line, decision)
+    stored = _keep(store, stored, line.decide(decision, contender))
+    n_repeats = sum(run.status == FINISHED for run in read_runs_of_jobs(store, [contender.config_hash])) - 1
+    if n_repeats:
         notes.append(f"{count_nouns(n_repeats, 'other run')} of this configuration did not count again")
     if request.register and decision.is_kept:
         name = parse_model_name(request.register, "as")
-        model = register_version(own, name, offered.run.stored.model_id, contender.run_id)
+        model = register_version(store, name, offered.run.stored.model_id, contender.run_id)
         notes.append(f"registered as {model.name}, version {model.version}: {request.register}")
-    return Answer(stored.line, stored.digest, decision, notes=tuple(notes))
+    return AcceptResult(stored.line, stored.digest, decision, notes=tuple(notes))
 
 
-def _require_rules(line: Line, offered: Evidence) -> None:
-    """Reject a run with other data, folds, costs or versions than the line, or that is a champion."""
-    run, contender = offered.run, offered.contender
-    now: dict[str, tuple[Any, Any]] = {
-        "data": (line.dataset_digest, run.experiment.dataset.digest()),
-        "reserve": (line.reserve, offered.reserve),
-        "folds": (line.splits_digest, run.splits.digest()),
-        f"definition of {line.metric}": (line.definition, offered.definition),
-        "versions": (json.loads(line.versions or "{}"), json.loads(run.stored.tags.get("versions", "{}"))),
-    }
-    for what, (fixed, given) in now.items():
-        if fixed != given:
-            raise UserError(
-                f"run {contender.run_id} has another {what} than line {line.name}: {given or 'none'} instead of "
-                f"{fixed or 'none'}. Run it as the champion was ({line.champion.command}), or open a new line."
-            )
-    if contender.config_hash == line.base.config_hash:
-        raise UserError(
-            f"run {contender.run_id} has the configuration of the base of line {line.name}; offer a run that differs "
-            "from it."
-        )
-
-
-def _require_open(store: Store, line: Line) -> None:
-    """Reject a line that has ended, or whose champion is gone."""
+def _require_open(store: Store, line: Line, decision: Decision) -> None:
+    """Reject a line that has ended or is used up, or whose champion is gone."""
     if line.final is not None:
-        raise UserError(
-            f"line {line.name} has ended: its reserved rows were scored. Go on with new data and a new line."
-        )
+        raise UserError(f"line {line.name} has ended: its reserved rows were scored. Open a new line on new data.")
     champion = line.champion
     runs = read_runs_of_jobs(store, [champion.config_hash])
     if not any(run.status == FINISHED and not run.is_deleted for run in runs):
@@ -260,18 +237,13 @@ def _require_open(store: Store, line: Line) -> None:
             f"the champion of line {line.name}, run {champion.run_id}, was deleted; restore it in MLflow, or run it "
             f"again: {champion.command}"
         )
-
-
-def _require_tries(line: Line, decision: Decision) -> None:
-    """Reject a configuration that was scored after the tries of a line were used up."""
     if decision.number > line.tries:
-        final = f"`bakeoff accept final line={line.name}` scores the champion on the reserved rows, or " * bool(
-            line.reserve
-        )
+        final = f"`bakeoff accept final line={line.name}` scores the champion on the reserved rows, or "
         raise UserError(
             f"line {line.name} has used up its {line.tries} tries: {len(line.counted)} configurations have been scored "
-            f"on these rows, and run {shorten_id(decision.run_id)} is try {decision.number}. {final}open a new line on "
-            f"new data, or here with a smaller level, such as line={line.name}-2 alpha={line.alpha / 2:g}."
+            f"on these rows, and run {shorten_id(decision.run_id)} is try {decision.number}. "
+            f"{final if line.rules.reserve else ''}open a new line on new data, or here with a smaller level, such as "
+            f"line={line.name}-2 alpha={line.alpha / 2:g}."
         )
 
 
@@ -290,7 +262,7 @@ def decide(line: Line, contender: Contender) -> Decision:
     """
     champion = line.champion
     gains = subtract_scores(np.array(contender.scores), np.array(champion.scores))  # (J,)
-    gains = gains if line.is_greater_better else -gains
+    gains = gains if line.rules.greater_is_better else -gains
     ratio = max(contender.test_train_ratio, champion.test_train_ratio)
     test = compute_corrected_t_test(gains - line.margin, ratio, 1 - line.alpha)
     # Equal gains in all folds do not show how much chance moves them.

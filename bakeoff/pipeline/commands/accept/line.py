@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -21,6 +20,7 @@ from bakeoff.pipeline.commands.compare.seal import DIGEST_TAG
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import artifacts, provenance
 from bakeoff.pipeline.tracking.history import list_looks
+from bakeoff.pipeline.tracking.mlflow_tables import find_experiment
 from bakeoff.pipeline.tracking.names import KIND_TAGS as EXPERIMENT_TAGS
 from bakeoff.pipeline.tracking.sqlite_file import find_file
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -39,8 +39,34 @@ FILE = "line.json"
 NEXT_DIGEST_TAG = "sha256.next"
 """The digest of the file that is about to be written, so that a line survives a process that is killed between."""
 NOTE_TAG = "mlflow.note.content"
-ROWS_TAG = "line.dataset_digest"
 LOCK_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What all runs of a line share.
+
+    Attributes
+    ----------
+    metric, definition : str
+        The score that decides, and what defines it beyond its name.
+    greater_is_better : bool
+    dataset, data : str
+        The name of the dataset, and the digest of its rows.
+    folds, reserve : str
+        The digests of the folds and of the reserved rows; the latter is empty without a reserve.
+    versions : str
+        The versions of bakeoff, Python and the numerical packages.
+    """
+
+    metric: str
+    definition: str
+    greater_is_better: bool
+    dataset: str
+    data: str
+    reserve: str
+    folds: str
+    versions: str
 
 
 @dataclass(frozen=True)
@@ -80,7 +106,7 @@ class Decision:
     difference, lower, upper : float
         The gain in the direction of better scores, and its interval at the confidence 1 - alpha.
     p, level : float
-        The one-sided p-value of a gain of at most the margin, and the largest one that is a keep.
+        The one-sided p-value of a gain of at most the margin, and the one that a keep has to be below.
     findable : float
         The true gain that these folds find with a probability of 80 %; NaN if the differences do not vary.
     is_kept : bool
@@ -136,17 +162,9 @@ class Line:
     Attributes
     ----------
     name : str
-    opened : str
-        The time in ISO 8601, in UTC; it decides nothing.
     tries : int
     alpha, margin : float
-    metric, definition : str
-        The score that decides, and what defines it beyond its name.
-    is_greater_better : bool
-    dataset, dataset_digest, splits_digest, versions : str
-        What all runs of the line share.
-    reserve : str
-        The digest of the reserved rows; empty without a reserve.
+    rules : Rules
     base, champion : Contender
     earlier : tuple of str
         The ``config_hash`` of each configuration that was scored on these rows before the line was opened.
@@ -157,18 +175,10 @@ class Line:
     """
 
     name: str
-    opened: str
     tries: int
     alpha: float
     margin: float
-    metric: str
-    definition: str
-    is_greater_better: bool
-    dataset: str
-    dataset_digest: str
-    splits_digest: str
-    versions: str
-    reserve: str
+    rules: Rules
     base: Contender
     champion: Contender
     earlier: tuple[str, ...] = ()
@@ -182,30 +192,28 @@ class Line:
         return self.alpha / self.tries
 
     @property
-    def kept(self) -> tuple[Decision, ...]:
-        """The decisions that made a champion."""
-        return tuple(each for each in self.decisions if each.is_kept)
+    def n_left(self) -> int:
+        """The number of tries that are left."""
+        return max(0, self.tries - len(self.counted))
 
-    def find_decision(self, config_hash: str) -> Decision | None:
-        """Return the decision on a configuration; None if it has not been judged."""
-        return next((each for each in self.decisions if each.config_hash == config_hash), None)
+    @property
+    def kept(self) -> dict[str, Decision]:
+        """The decisions that made a champion, by its run."""
+        return {each.run_id: each for each in self.decisions if each.is_kept}
 
     def decide(self, decision: Decision, contender: Contender) -> Line:
         """Return the line with a further decision, by which the contender may have become the champion."""
         champion = contender if decision.is_kept else self.champion
         return replace(self, champion=champion, decisions=(*self.decisions, decision))
 
-    def count(self, scored: set[str], offered: str = "") -> Line:
+    def count(self, scored: set[str], offered: str) -> Line:
         """Return the line with all configurations that have been scored as tries, the offered one the last.
 
         If the offered one was scored before the line was opened, it was chosen among all that were: these count too.
         """
-        known = {*self.counted, self.base.config_hash}
-        found = scored - {*self.earlier} - known
-        if offered in self.earlier:
-            found |= {*self.earlier} - known
-        new = [*sorted(found - {offered}), *({offered} - known - {""})]
-        return replace(self, counted=(*self.counted, *new))
+        pool = scored | {*self.earlier} if offered in self.earlier else scored - {*self.earlier}
+        found = pool - {*self.counted, self.base.config_hash}
+        return replace(self, counted=(*self.counted, *sorted(found, key=lambda job: (job == offered, job))))
 
 
 @dataclass(frozen=True)
@@ -232,8 +240,7 @@ def hold_lines(store: Store) -> Iterator[None]:
     """
     import filelock
 
-    file = find_file(store.uri)
-    path = Path(gettempdir()) / f"bakeoff-{_digest(store.uri)[:16]}" if file is None else file
+    path = find_file(store.uri) or Path(gettempdir()) / f"bakeoff-{_digest(store.uri)}"
     try:
         with filelock.FileLock(f"{path}.lock", timeout=LOCK_SECONDS):
             yield
@@ -241,111 +248,94 @@ def hold_lines(store: Store) -> Iterator[None]:
         raise UserError(f"another process has used the lines of {store.uri} for 10 minutes; wait for it.") from None
 
 
-def open_lines(store: Store, experiment: str) -> Store:
-    """Return the store of the lines of an experiment, which is created if it does not exist."""
-    return open_store(store.uri, f"{experiment}{SUFFIX}")
-
-
-def find_line(own: Store, name: str) -> StoredLine | None:
-    """Return a line by its name, or None if there is none.
+def find_lines(store: Store, experiment: str) -> dict[str, StoredRun]:
+    """Return the runs of the lines of an experiment by their names.
 
     Raises
     ------
     UserError
-        Its file was changed, or there are two lines of this name.
+        Two of them have the same name.
     """
-    found = [run for run in _search_lines(own) if run.tags.get(KIND) == name]
-    if not found:
-        return None
-    if len(found) > 1:
-        ids = ", ".join(run.run_id for run in found)
-        raise UserError(f"line={name} has {len(found)} runs ({ids}), so one is a copy; delete it with bakeoff rm.")
-    return StoredLine(_read_line(own, found[0]), found[0])
+    found = find_experiment(store.client, f"{experiment}{SUFFIX}")
+    if found is None:
+        return {}
+    query = f"{write_condition(f'tags.{KIND_TAG}', KIND)} and {IS_FINISHED}"
+    runs: dict[str, StoredRun] = {}
+    for run in search_runs(replace(store, experiment_id=found.experiment_id), query, metrics=[]):
+        first = runs.setdefault(run.tags[KIND], run)
+        if first is not run:
+            raise UserError(
+                f"line={run.tags[KIND]} has two runs, {first.run_id} and {run.run_id}, one of which is a copy; delete "
+                "it with bakeoff rm."
+            )
+    return runs
 
 
-def list_others(own: Store, line: Line) -> list[Line]:
-    """Return the other lines on the same rows."""
-    tries = [run for run in _search_lines(own) if run.tags.get(ROWS_TAG) == line.dataset_digest]
-    return [_read_line(own, run) for run in tries if run.tags.get(KIND) != line.name]
+def read_line(store: Store, run: StoredRun) -> StoredLine:
+    """Return a line from its run.
+
+    Raises
+    ------
+    UserError
+        Its file was changed.
+    """
+    text = artifacts.read_artifact(store, f"{run.address}/{FILE}")
+    if _digest(text) not in (run.tags.get(DIGEST_TAG), run.tags.get(NEXT_DIGEST_TAG)):
+        raise UserError(
+            f"line={run.tags[KIND]}: its file was changed or is missing, and does not match its digest "
+            f"{run.tags.get(DIGEST_TAG)}; restore {FILE} of run {run.run_id}, or open a new line with another name."
+        )
+    return StoredLine(_parse_line(json.loads(text, object_hook=_freeze_lists)), run)
 
 
-def list_names(own: Store) -> list[str]:
-    """Return the names of all lines."""
-    return [run.tags.get(KIND, "") for run in _search_lines(own)]
-
-
-def list_scored(store: Store, line: Line, stored: StoredLine | None = None) -> set[str]:
+def list_scored(store: Store, line: Line, run: StoredRun | None) -> set[str]:
     """Return the configurations that have been scored on the rows of a line, also those whose runs were removed."""
-    tags = {} if stored is None else stored.run.tags
+    tags = run.tags if run else {}
     removed = {
         key.removeprefix(REMOVED_PREFIX)
         for key, dataset in tags.items()
-        if key.startswith(REMOVED_PREFIX) and dataset == line.dataset_digest
+        if key.startswith(REMOVED_PREFIX) and dataset == line.rules.data
     }
-    return list_looks(store, line.dataset_digest) | removed
+    return list_looks(store, line.rules.data) | removed
 
 
-def create_line(own: Store, line: Line, page: str) -> StoredLine:
+def create_line(store: Store, experiment: str, line: Line, page: str) -> StoredLine:
     """Store a line that has just been opened."""
+    own = open_store(store.uri, f"{experiment}{SUFFIX}")
     tags = {**provenance.list_tags(), KIND_TAG: KIND, KIND: line.name}
     run_id, address = own.writer.create_run(own.experiment_id, f"{KIND} {line.name}", tags)
     for key, value in EXPERIMENT_TAGS.items():
         own.writer.tag_experiment(own.experiment_id, key, value)
-    stored = StoredLine(line, StoredRun(run_id, line.name, FINISHED, False, 0, {}, tags, {}, address))
-    keep_line(own, stored, line, page)
+    run = StoredRun(run_id, line.name, FINISHED, False, 0, {}, tags, {}, address)
+    stored = keep_line(own, run, line, page)
     # Only a finished run is a line.
     own.writer.end_run(run_id, FINISHED)
     return stored
 
 
-def keep_line(own: Store, stored: StoredLine, line: Line, page: str) -> StoredLine:
+def keep_line(store: Store, run: StoredRun, line: Line, page: str) -> StoredLine:
     """Write a line that has changed, and the page that MLflow shows."""
-    text = _write_text(line)
-    digest = _digest(text)
-    run = stored.run
-    own.writer.add_values(run.run_id, RunValues(tags={NEXT_DIGEST_TAG: digest}))
-    with artifacts.run_folder(own, run.address, run.run_id) as folder:
-        (folder / FILE).write_text(text, encoding="utf-8")
-    tags = {DIGEST_TAG: digest, NOTE_TAG: page, ROWS_TAG: line.dataset_digest}
-    own.writer.add_values(run.run_id, RunValues(tags=tags))
-    return replace(stored, line=line)
-
-
-def tell_time() -> str:
-    """Return the time in ISO 8601, in UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _search_lines(own: Store) -> Iterator[StoredRun]:
-    query = f"{write_condition(f'tags.{KIND_TAG}', KIND)} and {IS_FINISHED}"
-    return search_runs(own, query, metrics=[])
-
-
-def _read_line(own: Store, run: StoredRun) -> Line:
-    text = artifacts.read_artifact(own, f"{run.address}/{FILE}")
-    if _digest(text) in (run.tags.get(DIGEST_TAG), run.tags.get(NEXT_DIGEST_TAG)):
-        return _parse_line(json.loads(text))
-    raise UserError(
-        f"line={run.tags.get(KIND)}: its file was changed or is missing, and does not match its digest "
-        f"{run.tags.get(DIGEST_TAG)}; restore {FILE} of run {run.run_id}, or open a new line with another name."
-    )
+    stored = StoredLine(line, run)
+    store.writer.add_values(run.run_id, RunValues(tags={NEXT_DIGEST_TAG: stored.digest}))
+    with artifacts.run_folder(store, run.address, run.run_id) as folder:
+        (folder / FILE).write_text(_write_text(line), encoding="utf-8")
+    store.writer.add_values(run.run_id, RunValues(tags={DIGEST_TAG: stored.digest, NOTE_TAG: page}))
+    return stored
 
 
 def _parse_line(fields: Mapping[str, Any]) -> Line:
-    contenders = {
-        role: Contender(**{**fields[role], "scores": tuple(fields[role]["scores"])}) for role in ("base", "champion")
+    parts = {
+        "rules": Rules(**fields["rules"]),
+        "base": Contender(**fields["base"]),
+        "champion": Contender(**fields["champion"]),
+        "decisions": tuple(Decision(**each) for each in fields["decisions"]),
+        "final": fields["final"] and Final(**fields["final"]),
     }
-    final = fields["final"] and Final(**{**fields["final"], "unproved": tuple(fields["final"]["unproved"])})
-    return Line(
-        **{
-            **fields,
-            **contenders,
-            "earlier": tuple(fields["earlier"]),
-            "counted": tuple(fields["counted"]),
-            "decisions": tuple(Decision(**each) for each in fields["decisions"]),
-            "final": final,
-        }
-    )
+    return Line(**{**fields, **parts})
+
+
+def _freeze_lists(fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
 
 
 def _write_text(line: Line) -> str:

@@ -2,105 +2,91 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bakeoff.pipeline.commands.accept.line import Decision, Final, Line
-from bakeoff.pipeline.tables.markup import render_markdown
+from bakeoff.pipeline.commands.accept.line import Decision, Line
 from bakeoff.pipeline.tables.table import align_lines, make_table
 from bakeoff.pipeline.text.wording import count_nouns, format_change, format_score, shorten_id
 from bakeoff.pipeline.tracking.store_writer import MAX_TAG_LETTERS
 
-if TYPE_CHECKING:
-    from bakeoff.pipeline.commands.accept.judgement import Answer
-
 FORMAT = 1
 """The version of the JSON document."""
-UNDEFINED = (math.inf, -math.inf)
 MAX_ROWS = 40
+"""The number of decisions on a page, whose length MLflow limits."""
 WORDS = {True: "KEEP", False: "NO"}
-COLUMNS = ["answer", "try", "gain", "p", "run", "configuration"]
 
 
-def list_lines(answer: Answer) -> list[str]:
+def list_lines(line: Line, decision: Decision | None, is_final: bool, digest: str) -> list[str]:
     """Return an answer as lines of text."""
-    line = answer.line
-    if answer.is_final:
-        return [_describe_line(line), *_list_final(line)]
-    if answer.decision is None:
-        return _list_overview(answer)
-    return [*_list_decision(line, answer.decision), f"    {_describe_reserve(line)}"]
-
-
-def _list_decision(line: Line, decision: Decision) -> list[str]:
-    interval = f"({format_change(decision.lower)} to {format_change(decision.upper)})"
-    level = write_p(decision.level)
-    lines = [
-        f"try {decision.number} of {line.tries} on these rows: {decision.name}",
-        f"    against the {_name_champion(line, decision)}",
-        f"{WORDS[decision.is_kept]}  {format_change(decision.difference)} {interval} {line.metric}, "
-        f"p = {write_p(decision.p)}; a keep in this line needs p < {level}",
-    ]
+    if is_final:
+        return _list_final(line)
+    if decision is None:
+        return [*_list_overview(line, line.decisions), f"SHA-256 {digest}"]
+    kept = line.kept.get(decision.champion)
+    when = f"kept at try {kept.number}" if kept else "the base"
+    found = f"would find {format_change(decision.findable)} four times of five at this level"
     if math.isnan(decision.findable):
-        return [*lines, "    all folds differ by the same amount, which does not show how much chance moves it"]
+        found = "differ by the same amount, which does not show how much chance moves it"
     return [
-        *lines,
-        f"    these folds would find {format_change(decision.findable)} four times of five at this level; "
-        f"{count_nouns(max(0, line.tries - len(line.counted)), 'try', 'tries')} left",
+        f"try {decision.number} of {line.tries} on these rows: {decision.name}",
+        f"    against the champion (run {shorten_id(decision.champion)}, {when})",
+        f"{WORDS[decision.is_kept]}  {_write_gain(decision.difference, decision.lower, decision.upper)} "
+        f"{line.rules.metric}, p = {write_p(decision.p)}; a keep in this line needs p < {write_p(decision.level)}",
+        f"    these folds {found}; {count_nouns(line.n_left, 'try', 'tries')} left",
+        *_list_final(line),
     ]
 
 
-def _name_champion(line: Line, decision: Decision) -> str:
-    kept = next((each for each in line.kept if each.run_id == decision.champion), None)
-    when = "the base" if kept is None else f"kept at try {kept.number}"
-    return f"champion (run {shorten_id(decision.champion)}, {when})"
-
-
-def _describe_line(line: Line) -> str:
-    direction = "greater" if line.is_greater_better else "smaller"
-    return (
-        f"line {line.name}: {line.metric} ({direction} is better) on {len(line.base.scores)} folds of {line.dataset}, "
-        f"alpha {line.alpha:g}, margin {line.margin:g}"
-    )
-
-
-def _list_overview(answer: Answer) -> list[str]:
-    line = answer.line
-    n_left = line.tries - len(line.counted)
-    used = "used up: no run can be kept any more" if n_left <= 0 else f"{n_left} left"
-    lines = [
-        _describe_line(line),
-        f"{len(line.counted)} of {count_nouns(line.tries, 'try', 'tries')} ({used}); "
-        f"{len(line.decisions)} judged, {len(line.kept)} kept; each needs p < {write_p(line.level)}",
+def _list_overview(line: Line, decisions: Sequence[Decision]) -> list[str]:
+    rules = line.rules
+    direction = "greater" if rules.greater_is_better else "smaller"
+    used = f"{line.n_left} left" if line.n_left else "used up: what is scored from now on cannot be kept"
+    rows = [
+        [
+            WORDS[each.is_kept],
+            f"try {each.number}",
+            format_change(each.difference),
+            f"p = {write_p(each.p)}",
+            f"run {shorten_id(each.run_id)}",
+            each.name,
+        ]
+        for each in decisions
+    ]
+    return [
+        f"line {line.name}: {rules.metric} ({direction} is better) on {len(line.base.scores)} folds of "
+        f"{rules.dataset}, alpha {line.alpha:g}, margin {line.margin:g}",
+        f"{len(line.counted)} of {count_nouns(line.tries, 'try', 'tries')} ({used}); {len(line.decisions)} judged, "
+        f"{len(line.kept)} kept; each needs p < {write_p(line.level)}",
         f"champion: {line.champion.name} (run {shorten_id(line.champion.run_id)})",
+        *(align_lines(make_table("", [""] * len(rows[0]), rows)) if rows else []),
+        *_list_final(line),
     ]
-    lines += align_lines(make_table("", [""] * len(COLUMNS), _list_rows(line.decisions))) if line.decisions else []
-    return [*lines, *(_list_final(line) if line.final else [_describe_reserve(line)]), f"SHA-256 {answer.digest}"]
-
-
-def _describe_reserve(line: Line) -> str:
-    if not line.reserve:
-        return "reserved rows: none (evaluation.reserve=0.2 sets some aside for a new line)"
-    return "reserved rows: untouched" if line.final is None else "reserved rows: scored, so the line has ended"
 
 
 def _list_final(line: Line) -> list[str]:
+    """Return what is known of the reserved rows."""
     final = line.final
-    assert final is not None
+    if final is None:
+        cure = "none; evaluation.reserve=0.2 sets some aside for a new line"
+        return [f"    reserved rows: {'untouched' if line.rules.reserve else cure}"]
     lines = [
         f"{line.champion.name} against the first base, {line.base.name}, on {final.n_rows} reserved rows: "
-        f"{format_score(final.champion)} and {format_score(final.base)} {line.metric}",
-        f"{'BETTER' if final.is_better else 'NOT SHOWN TO BE BETTER'}  {format_change(final.difference)} "
-        f"({format_change(final.lower)} to {format_change(final.upper)}), p = {write_p(final.p)}",
+        f"{format_score(final.champion)} and {format_score(final.base)} {line.rules.metric}",
+        f"{'BETTER' if final.is_better else 'NOT SHOWN TO BE BETTER'}  "
+        f"{_write_gain(final.difference, final.lower, final.upper)}, p = {write_p(final.p)}",
     ]
     if final.unproved:
-        lines.append(
-            f"    {len(final.unproved)} of {len(line.earlier) + len(line.counted)} configurations do not show that "
-            "they left these rows alone"
-        )
+        n_all = len(line.earlier) + len(line.counted)
+        lines.append(f"    {len(final.unproved)} of {n_all} configurations do not show that they left these rows alone")
     return lines
+
+
+def _write_gain(difference: float, lower: float, upper: float) -> str:
+    return f"{format_change(difference)} ({format_change(lower)} to {format_change(upper)})"
 
 
 def write_p(p: float) -> str:
@@ -114,63 +100,26 @@ def write_p(p: float) -> str:
     return f"{p:.2g}".removeprefix("0")
 
 
-def describe_answer(answer: Answer) -> dict[str, Any]:
-    """Return an answer for programs: plain values, numbers unrounded, and None for what is not defined."""
-    line, decision = answer.line, answer.decision
-    verdict = "open" if decision is None else WORDS[decision.is_kept].lower()
-    return {
+def describe_line(
+    line: Line, verdict: str, decision: Decision | None, notes: Sequence[str], digest: str
+) -> dict[str, Any]:
+    """Return an answer for programs."""
+    document = {
         "version": FORMAT,
-        "verdict": _name_final(line.final) if answer.is_final else verdict,
-        "line": line.name,
-        "decision": _tidy(asdict(decision)) if decision else None,
-        "tries": line.tries,
-        "counted": len(line.counted),
-        "left": max(0, line.tries - len(line.counted)),
-        "alpha": line.alpha,
+        "verdict": verdict,
+        "decision": asdict(decision) if decision else None,
+        "n_counted": len(line.counted),
+        "n_left": line.n_left,
         "level": line.level,
-        "margin": line.margin,
-        "metric": line.metric,
-        "greater_is_better": line.is_greater_better,
-        "dataset": line.dataset,
-        "base": {"run_id": line.base.run_id, "name": line.base.name},
-        "champion": {"run_id": line.champion.run_id, "name": line.champion.name},
-        "decisions": [_tidy(asdict(each)) for each in line.decisions],
-        "reserve": "scored" if line.final else "untouched" if line.reserve else "none",
-        "final": _tidy(asdict(line.final)) if line.final else None,
-        "notes": list(answer.notes),
-        "sha256": answer.digest,
+        "notes": notes,
+        "sha256": digest,
+        "line": asdict(line),
     }
-
-
-def _name_final(final: Final | None) -> str:
-    return "better" if final is not None and final.is_better else "not better"
-
-
-def _tidy(values: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in values.items()
-    }
-
-
-def _list_rows(decisions: Sequence[Decision]) -> list[list[str]]:
-    return [
-        [
-            WORDS[each.is_kept],
-            f"try {each.number}",
-            format_change(each.difference),
-            f"p = {write_p(each.p)}",
-            f"run {shorten_id(each.run_id)}",
-            each.name,
-        ]
-        for each in decisions
-    ]
+    # JSON has no numbers that are not finite.
+    return dict(json.loads(json.dumps(document), parse_constant=lambda _: None))
 
 
 def write_page(line: Line) -> str:
     """Return the page of a line in MLflow: its rules, and a table of its last decisions."""
-    rows = _list_rows(line.decisions[-MAX_ROWS:])
-    champion = f"champion: {line.champion.name} (run {line.champion.run_id})"
-    counted = f"{len(line.counted)} of {line.tries} tries are used; each needs p < {write_p(line.level)}"
-    ending = _list_final(line) if line.final else [_describe_reserve(line)]
-    table = render_markdown(make_table("decisions", COLUMNS, rows)) if rows else []
-    return "\n\n".join([_describe_line(line), counted, champion, *ending, "\n".join(table)])[:MAX_TAG_LETTERS]
+    listed = [each.replace("```", "'''") for each in _list_overview(line, line.decisions[-MAX_ROWS:])]
+    return "\n".join(["```", *listed, "```"])[:MAX_TAG_LETTERS]

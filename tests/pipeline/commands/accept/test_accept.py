@@ -19,7 +19,7 @@ from command import Bakeoff, command_in, enter
 from written_runs import write_run
 
 from bakeoff import accept
-from bakeoff.pipeline.commands.accept.line import FILE, NEXT_DIGEST_TAG, find_line, open_lines
+from bakeoff.pipeline.commands.accept.line import FILE, NEXT_DIGEST_TAG, find_lines
 from bakeoff.pipeline.commands.compare.seal import DIGEST_TAG
 from bakeoff.pipeline.tracking.store import open_store
 
@@ -111,8 +111,8 @@ def test_a_gain_is_kept_and_becomes_the_champion(line: Bakeoff) -> None:
     assert "a keep in this line needs p < .0025" in answer.out
     assert "reserved rows: untouched" in answer.out
     listed = read(line)
-    assert listed["champion"]["run_id"] == find(line, "naive_bayes")
-    assert (listed["verdict"], listed["counted"], listed["left"], listed["level"]) == ("open", 2, 18, 0.0025)
+    assert listed["line"]["champion"]["run_id"] == find(line, "naive_bayes")
+    assert (listed["verdict"], listed["n_counted"], listed["n_left"], listed["level"]) == ("open", 2, 18, 0.0025)
 
 
 def test_what_is_no_better_than_the_champion_is_not_kept(line: Bakeoff) -> None:
@@ -120,7 +120,7 @@ def test_what_is_no_better_than_the_champion_is_not_kept(line: Bakeoff) -> None:
     status, said = offer(line, "knn")
     assert (status, said["verdict"]) == (1, "no")
     assert said["decision"]["champion"] == find(line, "naive_bayes")
-    assert said["champion"]["run_id"] == find(line, "naive_bayes")
+    assert said["line"]["champion"]["run_id"] == find(line, "naive_bayes")
 
 
 def test_the_numbers_are_those_of_the_one_sided_corrected_t_test(line: Bakeoff) -> None:
@@ -160,11 +160,9 @@ def test_a_keep_moves_an_alias_and_a_no_does_not(line: Bakeoff) -> None:
 
 def test_the_page_of_the_line_lists_its_decisions(line: Bakeoff) -> None:
     offer(line, "naive_bayes")
-    found = find_line(open_lines(open_store(None, "bakeoff"), "bakeoff"), "iris")
-    assert found is not None
-    page = found.run.tags["mlflow.note.content"]
-    assert "| KEEP |" in page
-    assert "2 of 20 tries are used" in page
+    page = find_lines(open_store(None, "bakeoff"), "bakeoff")["iris"].tags["mlflow.note.content"]
+    assert "KEEP  try 2  +0." in page
+    assert "2 of 20 tries (18 left)" in page
 
 
 def test_the_gain_that_can_be_found_is_said_before_anything_is_tried(line: Bakeoff) -> None:
@@ -175,15 +173,15 @@ def test_the_gain_that_can_be_found_is_said_before_anything_is_tried(line: Bakeo
 
 
 REFUSED: Mapping[str, tuple[Callable[[Bakeoff], None], str]] = {
-    "other data": (run("learner=knn", "dataset=wine", *WORDS[1:]), "has another data than line iris"),
-    "other folds": (run("learner=knn", *WORDS, "seed=1"), "has another folds than line iris"),
-    "fewer folds": (run("learner=knn", *WORDS, "evaluation.folds=4"), "has another folds than line iris"),
-    "another reserve": (run("learner=knn", *WORDS, "evaluation.reserve_seed=1"), "has another reserve than line iris"),
-    "no reserve": (run("learner=knn", WORDS[0], WORDS[2]), "has another reserve than line iris"),
+    "other data": (run("learner=knn", "dataset=wine", *WORDS[1:]), "has other data than line iris"),
+    "other folds": (run("learner=knn", *WORDS, "seed=1"), "has other folds than line iris"),
+    "fewer folds": (run("learner=knn", *WORDS, "evaluation.folds=4"), "has other folds than line iris"),
+    "another reserve": (run("learner=knn", *WORDS, "evaluation.reserve_seed=1"), "has other reserve than line iris"),
+    "no reserve": (run("learner=knn", WORDS[0], WORDS[2]), "has other reserve than line iris"),
     "another metric": (run("learner=knn", *WORDS, "evaluation.metrics=[mcc]"), "metric=accuracy: run"),
-    "other versions": (set_tag("versions", '{"numpy": "1.0"}'), "has another versions than line iris"),
+    "other versions": (set_tag("versions", '{"numpy": "1.0"}'), "has other versions than line iris"),
     "another identity in the store": (set_tag("config_hash", "0123456789abcdef"), "does not have the identity"),
-    "other folds in the store": (set_tag("splits_digest", "0123456789abcdef"), "its folds are not those"),
+    "other folds in the store": (set_tag("splits_digest", "0123456789abcdef"), "does not have the identity"),
     "other rows in the store": (
         set_tag("dataset_digest", "0123456789abcdef"),
         "the rows of dataset iris are not those",
@@ -200,8 +198,14 @@ REFUSED: Mapping[str, tuple[Callable[[Bakeoff], None], str]] = {
         edit("predictions.csv", "virginica,versicolor", "virginica,virginica"),
         "its predictions give",
     ),
-    "other targets": (edit("predictions.csv", "virginica,versicolor", "versicolor,versicolor"), "or other targets"),
-    "copied rows": (edit("predictions.csv", "\n", "\n1,0,setosa,setosa,1.0,0.0,0.0\n"), "each test row once"),
+    "other targets": (
+        edit("predictions.csv", "virginica,versicolor", "versicolor,versicolor"),
+        "has other rows, targets or labels",
+    ),
+    "copied rows": (
+        edit("predictions.csv", "\n", "\n1,0,setosa,setosa,1.0,0.0,0.0\n"),
+        "has other rows, targets or labels",
+    ),
     "no predictions": (edit("predictions.csv", "", ""), "its predictions.csv is missing"),
     "a record of other rows": (edit("audit.csv", "0,reserve,30,", "0,reserve,30,f"), "does not show that it left"),
     "no record of the rows": (edit("audit.csv", "", ""), "does not show that it left"),
@@ -235,7 +239,7 @@ def test_a_run_that_breaks_the_rules_is_refused_by_name(line: Bakeoff, cheat: st
     assert said in answer.err
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(line.folder)
-        assert read(line)["decisions"] == []
+        assert read(line)["line"]["decisions"] == []
 
 
 MISTAKES = (
@@ -264,7 +268,7 @@ def test_other_costs_of_a_score_are_refused_and_smaller_ones_are_better(
     assert bakeoff("accept", f"base={find(bakeoff, 'majority')}", *OPEN, *trust).status == 0
     answer = bakeoff("accept", find(bakeoff, "knn"), "line=iris", *trust)
     assert answer.status == 2
-    assert "has another definition of" in answer.err
+    assert "has other definition than line iris" in answer.err
     answer = bakeoff("accept", find(bakeoff, "naive_bayes"), "line=iris", *trust)
     assert answer.status in (0, 1), answer.err
     assert re.search(r"(KEEP|NO)  \+", answer.out)
@@ -308,7 +312,7 @@ EDITED: Mapping[str, tuple[Callable[[Bakeoff], Any], tuple[str, ...], str]] = {
         "its file was changed or is missing",
     ),
     "its file deleted": (lambda command: find_file(command).unlink(), (), "its file was changed or is missing"),
-    "copied": (copy_line, (), "has 2 runs"),
+    "copied": (copy_line, (), "has two runs"),
     "more tries": (lambda _: None, ("tries=1000",), "tries=1000: line iris was opened with tries=20"),
     "another level": (lambda _: None, ("alpha=0.5",), "alpha=0.5: line iris was opened with alpha=0.05"),
     "a smaller margin": (lambda _: None, ("margin=0.1",), "margin=0.1: line iris was opened with margin=0.0"),
@@ -372,7 +376,7 @@ COUNTED: Mapping[str, tuple[Callable[[Bakeoff], None], int]] = {
 def test_each_configuration_that_was_scored_on_the_rows_counts_once(line: Bakeoff, cheat: str) -> None:
     act, n_added = COUNTED[cheat]
     act(line)
-    assert read(line)["counted"] == 2 + n_added
+    assert read(line)["n_counted"] == 2 + n_added
 
 
 def test_an_offer_counts_after_what_was_scored_before_it(line: Bakeoff) -> None:
@@ -386,7 +390,7 @@ def test_a_configuration_has_one_answer_whoever_is_champion(line: Bakeoff) -> No
     repeat_try(line)
     status, again = offer(line, "knn")
     assert (status, again["decision"]) == (0, first["decision"])
-    assert again["counted"] == 2
+    assert again["n_counted"] == 2
     assert any("judged before" in note for note in again["notes"])
 
 
@@ -401,9 +405,8 @@ def test_what_was_chosen_before_the_line_counts_with_all_it_was_chosen_from(line
     write_tries(line, 4)
     words = ("line=late", f"base={find(line, 'majority')}", "tries=3")
     answer = line("accept", "line=late", *words[1:], "to=json")
-    assert (answer.status, json.loads(answer.out)["counted"]) == (0, 0)
+    assert (answer.status, json.loads(answer.out)["n_counted"]) == (0, 0)
     assert "6 configurations had been scored on these rows before" in answer.err
-    assert "line iris on the same rows" in answer.err
     answer = line("accept", find(line, "naive_bayes"), "line=late")
     assert answer.status == 2
     assert "line late has used up its 3 tries: 6 configurations have been scored" in answer.err
@@ -415,7 +418,7 @@ def test_a_line_without_tries_keeps_nothing_and_says_how_to_go_on(line: Bakeoff)
     assert answer.status == 2
     for words in ("used up its 20 tries", "accept final line=iris", "new data", "alpha=0.025"):
         assert words in answer.err
-    assert "used up: no run can be kept any more" in line("accept", "line=iris").out
+    assert "used up: what is scored from now on cannot be kept" in line("accept", "line=iris").out
 
 
 def test_the_reserve_is_scored_once_and_ends_the_line(line: Bakeoff) -> None:
@@ -424,9 +427,9 @@ def test_the_reserve_is_scored_once_and_ends_the_line(line: Bakeoff) -> None:
     assert [answer.status for answer in answers] == [0, 0]
     first, again = (json.loads(answer.out) for answer in answers)
     assert first == again
-    assert (first["verdict"], first["reserve"], first["final"]["unproved"]) == ("better", "scored", [])
-    assert first["final"]["n_rows"] == 30
-    assert first["final"]["lower"] > 0
+    assert first["verdict"] == "better"
+    assert (first["line"]["final"]["n_rows"], first["line"]["final"]["unproved"]) == (30, [])
+    assert first["line"]["final"]["lower"] > 0
     answer = line("accept", find(line, "knn"), "line=iris")
     assert answer.status == 2
     assert "line iris has ended" in answer.err
@@ -451,19 +454,17 @@ def test_two_processes_at_once_are_both_counted(line: Bakeoff) -> None:
     words = [[find(line, learner), "line=iris"] for learner in LEARNERS[1:]]
     both = [subprocess.Popen([*program, *each], cwd=line.folder, stdout=subprocess.DEVNULL) for each in words]
     assert sorted(each.wait() for each in both) in ([0, 1], [0, 0])
-    assert len(read(line)["decisions"]) == 2
+    assert len(read(line)["line"]["decisions"]) == 2
 
 
 @pytest.mark.parametrize("is_written", [False, True])
 def test_a_line_survives_a_process_that_is_killed_while_it_writes(line: Bakeoff, is_written: bool) -> None:
     before = find_file(line).read_text()
     offer(line, "naive_bayes")
-    own = open_lines(open_store(None, "bakeoff"), "bakeoff")
-    found = find_line(own, "iris")
-    assert found is not None
+    found = find_lines(open_store(None, "bakeoff"), "bakeoff")["iris"]
     first_digest = hashlib.sha256(before.encode()).hexdigest()
-    line.client().set_tag(found.run.run_id, DIGEST_TAG, first_digest)
-    assert found.run.tags[NEXT_DIGEST_TAG] != first_digest
+    line.client().set_tag(found.run_id, DIGEST_TAG, first_digest)
+    assert found.tags[NEXT_DIGEST_TAG] != first_digest
     if not is_written:
         find_file(line).write_text(before)
-    assert len(read(line)["decisions"]) == is_written
+    assert len(read(line)["line"]["decisions"]) == is_written
