@@ -51,7 +51,7 @@ COMMANDS: Mapping[str, Command] = {
         "RUN line=NAME",
         "keep a run as the champion of a series of tries, or not",
         "commands.accept.command.judge_run",
-        "commands.accept.command.AcceptRequest",
+        "commands.accept.request.AcceptRequest",
     ),
     "diff": Command(
         "A B",

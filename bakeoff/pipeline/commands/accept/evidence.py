@@ -16,8 +16,8 @@ from io import StringIO
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.commands.accept.command import AcceptRequest
 from bakeoff.pipeline.commands.accept.line import Contender, Rules
+from bakeoff.pipeline.commands.accept.request import AcceptRequest
 from bakeoff.pipeline.commands.compare.run_grid import read_overrides
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment.fitting import select_weights

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.commands.accept.command import AcceptRequest
 from bakeoff.pipeline.commands.accept.evidence import AUDIT_FILE, check_run, shows_reserve
 from bakeoff.pipeline.commands.accept.line import Final, Line
+from bakeoff.pipeline.commands.accept.request import AcceptRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.scoring.metrics import Metric, compute_score
 from bakeoff.pipeline.stages.scoring.predictions import ROW_FIELDS, Predictions

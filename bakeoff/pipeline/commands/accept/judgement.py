@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.pipeline.commands.accept.command import FINAL, AcceptRequest
 from bakeoff.pipeline.commands.accept.evidence import Evidence, check_run
 from bakeoff.pipeline.commands.accept.final import score_final
 from bakeoff.pipeline.commands.accept.line import (
@@ -30,6 +29,7 @@ from bakeoff.pipeline.commands.accept.line import (
     read_line,
 )
 from bakeoff.pipeline.commands.accept.report import describe_line, list_lines, write_page
+from bakeoff.pipeline.commands.accept.request import FINAL, AcceptRequest
 from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test, find_effect, subtract_scores
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.wording import count_nouns, shorten_id

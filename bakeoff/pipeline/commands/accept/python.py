@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from bakeoff.pipeline.commands.accept.command import AcceptRequest
 from bakeoff.pipeline.commands.accept.judgement import AcceptResult, accept_run
+from bakeoff.pipeline.commands.accept.request import AcceptRequest
 from bakeoff.pipeline.python.call import own_process_state
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.python.sweep import find_store, list_run_ids
