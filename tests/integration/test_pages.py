@@ -38,9 +38,12 @@ SHORTER: Mapping[str, Sequence[str]] = {
     "figures=all": ["figures=[confusion_matrix,roc]"],
 }
 """Words that take long -> words that are added. Other tests repeat folds, fit every learner and draw all figures."""
+AT_LENGTH = ("docs/accept.md",)
+"""Pages whose answers need all folds."""
 NOT_STORED = "tracking=none"
 WITHOUT_MODEL = "tracking.models=false"
 STORED: Mapping[str, Sequence[str]] = {
+    "docs/accept.md": [WITHOUT_MODEL],
     "docs/comparison.md": [WITHOUT_MODEL],
     "docs/diff.md": [],
     "docs/figures.md": [WITHOUT_MODEL],
@@ -92,7 +95,7 @@ def is_run_by_the_sweep_of_experiments(command: Command) -> bool:
 def shorten(command: Command) -> list[str]:
     """Return words that make a command of a page shorter, and keep what it shows."""
     is_run = "=" in command.words[1] or command.words[1].startswith("-")
-    words = [added for word in command.words for added in SHORTER.get(word, ())]
+    words = [added for word in command.words for added in SHORTER.get(word, ()) if command.page not in AT_LENGTH]
     if command.words[1] == "work":  # which takes a key once
         given = {word.partition("=")[0] for word in command.words}
         return [added for added in words if added.partition("=")[0] not in given]
