@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from scipy import stats
 
 from bakeoff.pipeline.commands.accept.evidence import AUDIT_FILE, check_run, shows_reserve
-from bakeoff.pipeline.commands.accept.line import Final, Line
+from bakeoff.pipeline.commands.accept.line import Contender, Final, Line
 from bakeoff.pipeline.commands.accept.request import AcceptRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.scoring.metrics import Metric, compute_score
 from bakeoff.pipeline.stages.scoring.predictions import ROW_FIELDS, Predictions
 from bakeoff.pipeline.sweep.refit import score_reserve
 from bakeoff.pipeline.tracking.artifacts import read_artifact
-from bakeoff.pipeline.tracking.history import find_runs_of_jobs
+from bakeoff.pipeline.tracking.history import find_finished_runs, find_runs_of_jobs
 from bakeoff.pipeline.tracking.store import Store
 
 N_RESAMPLES = 2000
 
 
-def score_final(request: AcceptRequest, store: Store, line: Line) -> Line:
+def score_final(request: AcceptRequest, store: Store, line: Line, others: Sequence[Line]) -> Line:
     """Return a line with the scores of its champion and its base on the reserved rows, which are computed once.
 
     Parameters
@@ -29,11 +30,13 @@ def score_final(request: AcceptRequest, store: Store, line: Line) -> Line:
     request : AcceptRequest
     store : Store
     line : Line
+    others : sequence of Line
+        The other lines, which may have scored the same reserved rows.
 
     Raises
     ------
     UserError
-        The line has no reserve or no kept run, or one of both runs cannot be fitted again.
+        The line has no reserve or no kept run, its reserve was scored before, or a run cannot be fitted again.
     """
     if line.final is not None:
         return line
@@ -45,13 +48,21 @@ def score_final(request: AcceptRequest, store: Store, line: Line) -> Line:
         raise UserError(
             f"line {line.name} has kept nothing, so its champion is its base, and the reserve stays unused."
         )
-    metric, of_base = _predict(request, line, line.base.run_id)
-    _, of_champion = _predict(request, line, line.champion.run_id)
+    for other in others:
+        if other.final is not None and (other.rules.data, other.rules.reserve) == (line.rules.data, line.rules.reserve):
+            raise UserError(
+                f"the reserved rows of line {line.name} were scored by line {other.name}, so they are no longer "
+                "unseen; open a new line on new data."
+            )
+    metric, of_base = _predict(request, store, line, line.base)
+    _, of_champion = _predict(request, store, line, line.champion)
     return replace(line, final=_compare(line, metric, of_base, of_champion, _find_unproved(store, line)))
 
 
-def _predict(request: AcceptRequest, line: Line, run_id: str) -> tuple[Metric, Predictions]:
-    """Return the predictions of a run for the reserved rows, after its record has been checked."""
+def _predict(request: AcceptRequest, store: Store, line: Line, contender: Contender) -> tuple[Metric, Predictions]:
+    """Return the predictions of a configuration for the reserved rows, after the record of its run has been checked."""
+    # The run may have been removed, and run again.
+    run_id = find_finished_runs(store, [contender.config_hash]).get(contender.config_hash, contender.run_id)
     evidence = check_run(request, run_id, line.rules.metric)
     return evidence.run.experiment.metrics[line.rules.metric], score_reserve(evidence.run).predictions
 

@@ -113,7 +113,8 @@ def accept_run(request: AcceptRequest) -> AcceptResult:
         if offered is not None:
             return _judge(request, store, stored, offered, notes)
         if request.run == FINAL:
-            stored = _keep(store, stored, score_final(request, store, stored.line))
+            others = [read_line(store, run).line for name, run in lines.items() if name != line.name]
+            stored = _keep(store, stored, score_final(request, store, stored.line, others))
         return AcceptResult(stored.line, stored.digest, is_final=request.run == FINAL, notes=tuple(notes))
 
 

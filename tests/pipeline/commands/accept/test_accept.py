@@ -435,6 +435,24 @@ def test_the_reserve_is_scored_once_and_ends_the_line(line: Bakeoff) -> None:
     assert "line iris has ended" in answer.err
 
 
+def test_rows_that_another_line_has_scored_are_no_reserve(line: Bakeoff) -> None:
+    base = find(line, "majority")
+    for name in ("iris", "again"):
+        assert line("accept", find(line, "naive_bayes"), f"line={name}", f"base={base}", "tries=20").status == 0
+    assert line("accept", "final", "line=iris").status == 0
+    answer = line("accept", "final", "line=again")
+    assert answer.status == 2
+    assert "were scored by line iris" in answer.err
+
+
+def test_a_champion_that_was_removed_can_be_run_again(line: Bakeoff) -> None:
+    assert offer(line, "naive_bayes")[0] == 0
+    run("rm", find(line, "naive_bayes"))(line)
+    run("learner=naive_bayes", *WORDS)(line)
+    assert offer(line, "knn")[0] == 1
+    assert line("accept", "final", "line=iris").status == 0
+
+
 def test_a_try_that_may_have_read_the_reserve_is_named(line: Bakeoff) -> None:
     assert offer(line, "naive_bayes")[0] == 0
     run("learner=knn", WORDS[0], WORDS[2])(line)
