@@ -105,20 +105,23 @@ def accept_run(request: AcceptRequest) -> AcceptResult:
         notes = [] if found else _describe_opening(line)
         if found:
             _require_same_words(request, store, line)
-        # What is refused leaves no line behind.
         offered = _check_offer(request, line) if request.run not in ("", FINAL) else None
-        stored = found or create_line(store, request.tracking__experiment, line, write_page(line))
-        job = offered.contender.config_hash if offered else ""
-        stored = _keep(store, stored, line.count(list_scored(store, line, stored.run), job))
+        line = line.count(
+            list_scored(store, line, found and found.run), offered.contender.config_hash if offered else ""
+        )
         if offered is not None:
-            return _judge(request, store, stored, offered, notes)
+            return _judge(request, store, found, line, offered, notes)
         if request.run == FINAL:
             others = [read_line(store, run).line for name, run in lines.items() if name != line.name]
-            stored = _keep(store, stored, score_final(request, store, stored.line, others))
-        return AcceptResult(stored.line, stored.digest, is_final=request.run == FINAL, notes=tuple(notes))
+            line = score_final(request, store, line, others)
+        stored = _keep(request, store, found, line)
+        return AcceptResult(line, stored.digest, is_final=request.run == FINAL, notes=tuple(notes))
 
 
-def _keep(store: Store, stored: StoredLine, line: Line) -> StoredLine:
+def _keep(request: AcceptRequest, store: Store, stored: StoredLine | None, line: Line) -> StoredLine:
+    """Write a line that is new or has changed; what is refused before leaves none behind."""
+    if stored is None:
+        return create_line(store, request.tracking__experiment, line, write_page(line))
     return stored if line == stored.line else keep_line(store, stored.run, line, write_page(line))
 
 
@@ -205,18 +208,19 @@ def _list_broken(line: Line, offered: Evidence) -> Iterator[str]:
 
 
 def _judge(
-    request: AcceptRequest, store: Store, stored: StoredLine, offered: Evidence, notes: list[str]
+    request: AcceptRequest, store: Store, found: StoredLine | None, line: Line, offered: Evidence, notes: list[str]
 ) -> AcceptResult:
     """Return the answer to a run, which is given once for each configuration."""
-    line, contender = stored.line, offered.contender
+    contender = offered.contender
     notes = [*notes, *filter(None, [offered.note])]
     given = next((each for each in line.decisions if each.config_hash == contender.config_hash), None)
     if given is not None:
         notes.append(f"this configuration was judged before, at try {given.number}; its answer is given once")
+        stored = _keep(request, store, found, line)
         return AcceptResult(line, stored.digest, given, notes=tuple(notes))
     decision = decide(line, contender)
     _require_open(store, line, decision)
-    stored = _keep(store, stored, line.decide(decision, contender))
+    stored = _keep(request, store, found, line.decide(decision, contender))
     n_repeats = sum(run.status == FINISHED for run in read_runs_of_jobs(store, [contender.config_hash])) - 1
     if n_repeats:
         notes.append(f"{count_nouns(n_repeats, 'other run')} of this configuration did not count again")

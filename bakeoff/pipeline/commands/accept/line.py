@@ -218,15 +218,11 @@ class Line:
 
 @dataclass(frozen=True)
 class StoredLine:
-    """A line in its store; ``run`` is its own run there."""
+    """A line in its store; ``run`` is its own run there, and ``digest`` the SHA-256 digest of its file."""
 
     line: Line
     run: StoredRun
-
-    @property
-    def digest(self) -> str:
-        """The SHA-256 digest of its file."""
-        return _digest(_write_text(self.line))
+    digest: str
 
 
 @contextmanager
@@ -280,12 +276,13 @@ def read_line(store: Store, run: StoredRun) -> StoredLine:
         Its file was changed.
     """
     text = artifacts.read_artifact(store, f"{run.address}/{FILE}")
-    if _digest(text) not in (run.tags.get(DIGEST_TAG), run.tags.get(NEXT_DIGEST_TAG)):
+    digest = _digest(text)
+    if digest not in (run.tags.get(DIGEST_TAG), run.tags.get(NEXT_DIGEST_TAG)):
         raise UserError(
             f"line={run.tags[KIND]}: its file was changed or is missing, and does not match its digest "
             f"{run.tags.get(DIGEST_TAG)}; restore {FILE} of run {run.run_id}, or open a new line with another name."
         )
-    return StoredLine(_parse_line(json.loads(text, object_hook=_freeze_lists)), run)
+    return StoredLine(_parse_line(json.loads(text, object_hook=_freeze_lists)), run, digest)
 
 
 def list_scored(store: Store, line: Line, run: StoredRun | None) -> set[str]:
@@ -315,12 +312,13 @@ def create_line(store: Store, experiment: str, line: Line, page: str) -> StoredL
 
 def keep_line(store: Store, run: StoredRun, line: Line, page: str) -> StoredLine:
     """Write a line that has changed, and the page that MLflow shows."""
-    stored = StoredLine(line, run)
-    store.writer.add_values(run.run_id, RunValues(tags={NEXT_DIGEST_TAG: stored.digest}))
+    text = json.dumps(asdict(line))
+    digest = _digest(text)
+    store.writer.add_values(run.run_id, RunValues(tags={NEXT_DIGEST_TAG: digest}))
     with artifacts.run_folder(store, run.address, run.run_id) as folder:
-        (folder / FILE).write_text(_write_text(line), encoding="utf-8")
-    store.writer.add_values(run.run_id, RunValues(tags={DIGEST_TAG: stored.digest, NOTE_TAG: page}))
-    return stored
+        (folder / FILE).write_text(text, encoding="utf-8")
+    store.writer.add_values(run.run_id, RunValues(tags={DIGEST_TAG: digest, NOTE_TAG: page}))
+    return StoredLine(line, run, digest)
 
 
 def _parse_line(fields: Mapping[str, Any]) -> Line:
@@ -336,10 +334,6 @@ def _parse_line(fields: Mapping[str, Any]) -> Line:
 
 def _freeze_lists(fields: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
-
-
-def _write_text(line: Line) -> str:
-    return json.dumps(asdict(line), indent=1)
 
 
 def _digest(text: str) -> str:

@@ -462,9 +462,11 @@ def test_a_try_that_may_have_read_the_reserve_is_named(line: Bakeoff) -> None:
 
 def test_nothing_is_left_of_a_line_whose_first_offer_is_refused(line: Bakeoff) -> None:
     base = find(line, "majority")
-    answer = line("accept", base, "line=new", f"base={base}", "tries=3")
-    assert answer.status == 2
-    assert "line=new does not exist" in line("accept", "line=new").err
+    write_tries(line, 5)
+    for offered in (base, find(line, "knn")):
+        answer = line("accept", offered, "line=new", f"base={base}", "tries=3")
+        assert answer.status == 2
+        assert "line=new does not exist" in line("accept", "line=new").err
 
 
 def test_two_processes_at_once_are_both_counted(line: Bakeoff) -> None:
