@@ -42,6 +42,7 @@ FIRST_RUN = "FIRST"
 """Stands for the id of a run of another learner."""
 COMMANDS = {
     "run": [*WORDS, "tracking=none"],
+    "accept": ["accept", "line=own", "base=latest", "tries=3"],
     "ablate": ["ablate", "latest", "keep=false"],
     "check": ["check", "conf/learner/own.yaml"],
     "compare": ["compare", "-m", "learner=own,majority", *WORDS[1:], "keep=false"],

@@ -107,7 +107,7 @@ def accept_run(request: AcceptRequest) -> AcceptResult:
             _require_same_words(request, store, line)
         offered = _check_offer(request, line) if request.run not in ("", FINAL) else None
         line = line.count(
-            list_scored(store, line, found and found.run), offered.contender.config_hash if offered else ""
+            list_scored(store, line, found.run if found else None), offered.contender.config_hash if offered else ""
         )
         if offered is not None:
             return _judge(request, store, found, line, offered, notes)
