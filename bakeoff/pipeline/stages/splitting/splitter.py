@@ -188,12 +188,12 @@ PANEL = "group_time_series or group_time_holdout"
 """The splitters that respect both groups and times."""
 
 
-def count(default: int | None, at_least: int) -> Any:
+def count(default: int | None, at_least: int = 1) -> Any:
     """Return a field of a splitter that must be an integer not below ``at_least``, or None if that is the default."""
     return field(default=default, metadata={"at_least": at_least})
 
 
-def fraction(default: float, *, allow_zero: bool) -> Any:
+def fraction(default: float, *, allow_zero: bool = True) -> Any:
     """Return a field of a splitter that must be in (0, 1), or in [0, 1) if zero is allowed."""
     return field(default=default, metadata={"allow_zero": allow_zero})
 
@@ -231,10 +231,10 @@ class Splitter(ABC):
         have the same reserve.
     """
 
-    validation: float = fraction(0.0, allow_zero=True)
+    validation: float = fraction(0.0)
     stratify: bool = True
     target_bins: int | None = count(None, at_least=2)
-    reserve: float = fraction(0.0, allow_zero=True)
+    reserve: float = fraction(0.0)
     reserve_seed: int = count(0, at_least=0)
 
     keeps_groups: ClassVar[bool] = False
@@ -250,7 +250,16 @@ class Splitter(ABC):
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            _require_allowed(each.name, getattr(self, each.name), each.default, each.metadata)
+            value, limits = getattr(self, each.name), each.metadata
+            if value is each.default:
+                continue
+            if "at_least" in limits and value < limits["at_least"]:
+                raise UserError(
+                    f"evaluation.{each.name}={value!r} must be an integer of at least {limits['at_least']}."
+                )
+            if "allow_zero" in limits and not (0 < value < 1 or (value == 0 and limits["allow_zero"])):
+                lower_bound = "at least 0" if limits["allow_zero"] else "above 0"
+                raise UserError(f"evaluation.{each.name}={value!r} must be a fraction {lower_bound} and below 1.")
         if self.target_bins is not None and not self.stratify:
             raise UserError(
                 f"evaluation.target_bins={self.target_bins} stratifies by intervals of the target, but "
@@ -376,10 +385,8 @@ class Splitter(ABC):
         elif len(np.unique(rows)) < len(rows):
             # The copies of a row that was drawn several times belong together.
             units = rows
-        can_stratify = False
-        if data.is_classification:
-            counts = np.unique(y, return_counts=True)[1]  # (c,)
-            can_stratify = counts.min() >= 2 and counts.max() >= folds
+        counts = np.unique(y, return_counts=True)[1]  # (c,)
+        can_stratify = data.is_classification and counts.min() >= 2 and counts.max() >= folds
         with refusing(f"use fewer than {folds} folds (tuning.folds, calibration.folds, threshold.folds)"):
             if units is not None:
                 n_units = len(np.unique(units))
@@ -456,17 +463,6 @@ class Splitter(ABC):
                 f"only {len(rest)} are not tested, so use a smaller fraction."
             )
         return partition_rows(rest, n_rows, data, self.make_strata(data), seed)
-
-
-def _require_allowed(name: str, value: Any, default: Any, limits: Any) -> None:
-    """Reject a value that is outside the limits of its field."""
-    if value is default:
-        return
-    if "at_least" in limits and value < limits["at_least"]:
-        raise UserError(f"evaluation.{name}={value!r} must be an integer of at least {limits['at_least']}.")
-    if "allow_zero" in limits and not (0 < value < 1 or (value == 0 and limits["allow_zero"])):
-        lower_bound = "at least 0" if limits["allow_zero"] else "above 0"
-        raise UserError(f"evaluation.{name}={value!r} must be a fraction {lower_bound} and below 1.")
 
 
 def _refuse_folds(n_folds: str, max_folds: int) -> UserError:

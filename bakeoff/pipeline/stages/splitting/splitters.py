@@ -45,8 +45,8 @@ class Holdout(Splitter):
     """
 
     test: float = fraction(0.2, allow_zero=False)
-    validation: float = fraction(0.2, allow_zero=True)
-    repeats: int = count(1, at_least=1)
+    validation: float = fraction(0.2)
+    repeats: int = count(1)
 
     keeps_groups: ClassVar[bool] = True
 
@@ -73,7 +73,7 @@ class KFold(Splitter):
     """
 
     folds: int = count(5, at_least=2)
-    repeats: int = count(1, at_least=1)
+    repeats: int = count(1)
     first_repeat: int = count(0, at_least=0)
 
     plain: ClassVar[Any] = model_selection.KFold
@@ -120,7 +120,7 @@ class Bootstrap(Splitter):
     American Statistical Association 78(382), 316-331.
     """
 
-    repeats: int = count(100, at_least=1)
+    repeats: int = count(100)
     stratify: bool = False
 
     repeats_rows: ClassVar[bool] = True
@@ -251,7 +251,7 @@ class Chronological(Splitter):
 
     stratify: bool = False
     gap: int = count(0, at_least=0)
-    max_train_size: int | None = count(None, at_least=1)
+    max_train_size: int | None = count(None)
 
     keeps_order: ClassVar[bool] = True
     is_fraction_of_all: ClassVar[bool] = False
@@ -331,7 +331,7 @@ class TimeSeries(Chronological):
     """
 
     folds: int = count(5, at_least=2)
-    test_size: int | None = count(None, at_least=1)
+    test_size: int | None = count(None)
 
     def iter_outer_splits(self, data: SplitInput, seed: int) -> Iterator[TwoParts]:
         """Yield ``folds`` splits, the earliest first."""
@@ -339,9 +339,7 @@ class TimeSeries(Chronological):
             self.folds, max_train_size=self.max_train_size, test_size=self.test_size, gap=self.gap
         )
         for number, (rest_times, test_times) in enumerate(splitter.split(np.arange(count_times(data)))):
-            rest = list_rows_between(data, rest_times[0], rest_times[-1] + 1)
-            test = list_rows_between(data, test_times[0], test_times[-1] + 1)
-            yield self._relate(data, rest, test, number, seed)
+            yield self._relate(data, list_rows_at(data, rest_times), list_rows_at(data, test_times), number, seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -355,7 +353,7 @@ class TimeHoldout(Chronological):
     """
 
     test: float = fraction(0.2, allow_zero=False)
-    validation: float = fraction(0.2, allow_zero=True)
+    validation: float = fraction(0.2)
 
     is_fraction_of_all: ClassVar[bool] = True
 
@@ -432,7 +430,6 @@ def count_times(data: SplitInput) -> int:
     return int(data.time_codes.max(initial=-1)) + 1
 
 
-def list_rows_between(data: SplitInput, first: int, end: int) -> np.ndarray:
-    """Return the rows from the ``first``-th to before the ``end``-th point in time, in the order of time."""
-    times = data.time_codes[data.time_order]
-    return data.time_order[(times >= first) & (times < end)]
+def list_rows_at(data: SplitInput, times: np.ndarray) -> np.ndarray:
+    """Return the rows at points in time (t,), in the order of time."""
+    return data.time_order[np.isin(data.time_codes[data.time_order], times)]

@@ -32,18 +32,6 @@ Grid = Mapping[str, Sequence[Any]]
 """Parameter -> values; its candidates are all combinations."""
 
 
-def list_allowed_grids(grids: Sequence[Grid], largest: Mapping[str, int]) -> Sequence[Grid]:
-    """Return the grids without integers above the largest value of their parameter."""
-    allowed = [
-        {
-            name: [value for value in values if not isinstance(value, int) or value <= largest.get(name, math.inf)]
-            for name, values in grid.items()
-        }
-        for grid in grids
-    ]
-    return [grid for grid in allowed if all(grid.values())]
-
-
 def draw_positions(n_points: int, n: int | None, seed: int) -> Sequence[int]:
     """Return at most n point numbers, drawn without replacement, in ascending order; all of them if n is None."""
     if n is None or n >= n_points:

@@ -8,9 +8,9 @@ or the first of several equal ones. With a budget, candidates are tried in a ran
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -30,7 +30,6 @@ from bakeoff.pipeline.stages.tuning.candidates import (
     draw_positions,
     find_simplest,
     fit_candidates,
-    list_allowed_grids,
     preprocess_tables,
     require_order,
 )
@@ -187,8 +186,16 @@ class GridTuning:
 
     @cached_property
     def allowed_grids(self) -> Sequence[Grid]:
-        """The grids without the values that the rows do not allow."""
-        return list_allowed_grids(self.grids, self.largest)
+        """The grids without integers above the largest value of their parameter."""
+        largest = self.largest
+        allowed = [
+            {
+                name: [value for value in values if not isinstance(value, int) or value <= largest.get(name, math.inf)]
+                for name, values in grid.items()
+            }
+            for grid in self.grids
+        ]
+        return [grid for grid in allowed if all(grid.values())]
 
     @cached_property
     def positions(self) -> Sequence[int]:
@@ -316,7 +323,7 @@ class CandidateResults:
 
     def get_scores(self, row: int) -> np.ndarray:
         """Return the scores of a candidate on the inner folds on which it was fitted."""
-        return self.scores[row, ~np.isnan(self.seconds[row])]
+        return self.scores[row, self.is_fitted[row]]
 
     def collect(self) -> None:
         """Fit and score the candidates until all are done, the time is over, or the recorded number is reached.
@@ -382,16 +389,17 @@ class CandidateResults:
         fits = fit_candidates(learner, self.tuning.allowed_grids, given.X, given.y, self.rows, given.weights, seed)
         for position, fitted, seconds in fits:
             row = self.rows[position]
-            score = partial(_score_fitted, data, given, fitted, Q, data.y[validation], weights)
-            self.scores[row, number] = self._score_candidate(row, score)
+            self.scores[row, number] = self._score_candidate(row, given, fitted, Q, data.y[validation], weights)
             self.seconds[row, number] = seconds
             data.count_fit()
             yield
 
-    def _score_candidate(self, row: int, score: Callable[[], float]) -> float:
-        """Return the score of a candidate on an inner fold; NaN, with a warning, if it failed."""
+    def _score_candidate(self, row: int, given: FitRows, fitted: Any, *rows: Any) -> float:
+        """Return the score of a candidate on the rows of an inner fold; NaN, with a warning, if it failed."""
         try:
-            return score()
+            if isinstance(fitted, Exception):
+                raise fitted
+            return self.data.score(given.complete(fitted), *rows)  # in the units of the target
         except InvalidPredictions as error:
             reason = str(error)
         except Exception as error:
@@ -423,13 +431,6 @@ class CandidateResults:
                     del self.rows[position]
             if len(self.rows) == 1:
                 return
-
-
-def _score_fitted(data: TuningData, given: FitRows, fitted: Any, *rows: Any) -> float:
-    """Return the score of a fitted learner on rows, in the units of the target, or raise the error of its fit."""
-    if isinstance(fitted, Exception):
-        raise fitted
-    return data.score(given.complete(fitted), *rows)
 
 
 def list_candidate_learners(learner: Any, tuning: NoTuning | GridTuning) -> list[Any]:

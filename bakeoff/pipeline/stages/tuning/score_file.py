@@ -9,6 +9,7 @@ import json
 import os
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -64,7 +65,7 @@ class ScoreFile:
     def find(self, place: Place, positions: Sequence[int]) -> FoldScores | None:
         """Return the scores of an inner fold of an earlier run; None if it did not fit the same candidates."""
         found = self._earlier.get(place)
-        return found if found is not None and found.positions == list(positions) else None
+        return found if found and found.positions == list(positions) else None
 
     def add(self, place: Place, found: FoldScores) -> None:
         """Keep the scores of an inner fold; a file that cannot be written keeps nothing."""
@@ -83,18 +84,15 @@ class ScoreFile:
 
     def remove(self) -> None:
         """Remove the file, because the run has finished or is to start anew."""
-        if self.path is not None:
-            try:
-                self.path.unlink(missing_ok=True)
-            except OSError:
-                return
+        with suppress(OSError):
+            if self.path is not None:
+                self.path.unlink()
 
     @cached_property
     def _earlier(self) -> dict[Place, FoldScores]:
         """The scores of an earlier run."""
         lines = [] if self.path is None else _read_own_file(self.path).splitlines()
-        found = [_read_line(line) for line in lines]
-        return dict(each for each in found if each is not None)
+        return dict(filter(None, map(_read_line, lines)))
 
 
 def _read_own_file(path: Path) -> bytes:
@@ -112,8 +110,6 @@ def _read_line(line: bytes) -> tuple[Place, FoldScores] | None:
     """Return the scores in a line; None if it is not complete."""
     try:
         (fold, inner_fold), *columns = json.loads(line)
-        found = FoldScores(*columns)
-        lengths = {len(found.positions), len(found.scores), len(found.seconds)}
-        return ((int(fold), int(inner_fold)), found) if len(lengths) == 1 else None
+        return (fold, inner_fold), FoldScores(*columns)
     except (ValueError, TypeError):
         return None
