@@ -74,15 +74,6 @@ class StoreError(Exception):
 class InvalidPredictions(UserError):
     """A fitted learner returns predictions that cannot be scored, such as a label that the dataset lacks."""
 
-    @classmethod
-    @contextmanager
-    def placed(cls, place: str) -> Iterator[None]:
-        """Put the place of the predictions, such as a fold, before the message of such an error in the block."""
-        try:
-            yield
-        except InvalidPredictions as error:
-            raise cls(f"{place}: {error}") from error
-
 
 @contextmanager
 def hiding_values(configuration: str) -> Iterator[None]:
@@ -103,19 +94,21 @@ def hiding_values(configuration: str) -> Iterator[None]:
 
 
 @contextmanager
-def placing_errors(verb: str) -> Iterator[None]:
-    """Put a verb before the messages of errors of the user in the block, unless they begin with it.
+def placing_errors(place: str, kind: type[UserError] = UserError) -> Iterator[None]:
+    """Put a verb, or a place such as a fold, before the messages of errors in the block, unless they begin with it.
 
     Parameters
     ----------
-    verb : str
+    place : str
+    kind : type
+        The errors.
     """
     try:
         yield
-    except UserError as error:
-        if str(error).startswith((f"{verb}: ", f"{verb} ")):
+    except kind as error:
+        if str(error).startswith((f"{place}: ", f"{place} ")):
             raise
-        raise type(error)(f"{verb}: {error}") from error
+        raise type(error)(f"{place}: {error}") from error
 
 
 def write_install_command(extra: str) -> str:

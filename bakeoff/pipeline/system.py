@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -31,6 +33,7 @@ ALARM_SIGNALS = find_signals("SIGALRM")
 HAS_FORK = hasattr(os, "fork")
 PLAIN_FILE = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 """Flags with which `os.open` follows no link, waits for no reader of a pipe, and leaves the ends of lines alone."""
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 POSIX_LOCKS = _find_module("fcntl")
 WINDOWS_LOCKS: Any = None if POSIX_LOCKS else _find_module("msvcrt")
 WINDOWS_PROCESSES: Any = None if POSIX_LOCKS else _find_module("_winapi")
@@ -68,6 +71,24 @@ def call_before_fork(function: Callable[[], None]) -> None:
 def find_user() -> int:
     """Return the id of the user; 0, as in the status of each file, on a system that does not number its users."""
     return os.geteuid() if hasattr(os, "geteuid") else 0
+
+
+def is_own(status: os.stat_result) -> bool:
+    """Return whether a file or a folder, which may be in a folder of several users, belongs to this user alone."""
+    return status.st_uid == find_user() and not status.st_mode & OTHERS_WRITE
+
+
+def read_own_file(path: Path, most: int = 1 << 28) -> bytes:
+    """Return the content of a file that belongs to this user alone; empty if it does not, or has too many bytes.
+
+    Raises
+    ------
+    OSError
+        There is no such file, or it is a link.
+    """
+    with open(os.open(path, os.O_RDONLY | PLAIN_FILE), "rb") as file:
+        status = os.fstat(file.fileno())
+        return file.read() if is_own(status) and status.st_size <= most else b""
 
 
 def has_process(pid: int) -> bool:

@@ -88,8 +88,7 @@ class PreparedTables:
         kept = self._kept.get(key)
         if kept is None:
             started = time.perf_counter()
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with warnings.catch_warnings(record=True, action="always") as caught:
                 steps = clone(steps) if y else steps
                 table = steps.fit_transform(X, *y) if y else steps.transform(X)
             kept = Prepared(sources, steps, table, caught, time.perf_counter() - started)

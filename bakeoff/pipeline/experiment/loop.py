@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pandas as pd
 from joblib import parallel_config
 from sklearn.utils.parallel import Parallel, delayed
 
-from bakeoff.pipeline.errors import InvalidPredictions
+from bakeoff.pipeline.errors import InvalidPredictions, placing_errors
 from bakeoff.pipeline.experiment import stage_log
 from bakeoff.pipeline.experiment.decision import decide
 from bakeoff.pipeline.experiment.experiment import Experiment, FittedModel, FoldResult, find_unseen_values
@@ -20,7 +19,7 @@ from bakeoff.pipeline.experiment.fitting import (
     predict_part,
     prune_learner,
 )
-from bakeoff.pipeline.experiment.stage_log import RowLog, Stopwatch, unique_messages
+from bakeoff.pipeline.experiment.stage_log import RowLog, RowSet, Stopwatch, unique_messages
 from bakeoff.pipeline.identity.source_code import get_finder
 from bakeoff.pipeline.stages.pruning import NoPruning
 from bakeoff.pipeline.stages.scoring.metrics import compute_score, compute_scores
@@ -74,13 +73,12 @@ def evaluate_split(experiment: Experiment, number: int, split: Split) -> FoldRes
     InvalidPredictions
         The learner, or a candidate of tuning, returns predictions that cannot be scored; the message names the fold.
     """
-    with InvalidPredictions.placed(f"fold {number}"):
+    with placing_errors(f"fold {number}", InvalidPredictions):
         model = fit_model(experiment, split, number)
         parts = {"train": split.train, "validation": split.validation, "test": split.test}
         predictions: dict[str, Predictions] = {}
         log = RowLog(len(experiment.dataset.y), dict(model.seen))
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as caught:
             for part, rows in parts.items():
                 if len(rows):
                     predictions[part] = predict_part(experiment, model.predictor, part, rows, log)
@@ -108,7 +106,7 @@ def fit_final_model(experiment: Experiment, splits: Splits, last: FoldResult) ->
     """Return the run's model: the scored one under holdout, otherwise one fitted in the same way on all rows."""
     if splits.refit is None:
         return last.model
-    with InvalidPredictions.placed("the model fitted on all rows"):
+    with placing_errors("the model fitted on all rows", InvalidPredictions):
         return fit_model(experiment, splits.refit)
 
 
@@ -123,10 +121,10 @@ def fit_model(experiment: Experiment, split: Split, number: int = -1) -> FittedM
         The number of the fold; -1 for the model fitted on all rows.
     """
     log = RowLog(len(experiment.dataset.y))
-    log.note_reserve(split.reserve)
+    if len(split.reserve):
+        log.seen[stage_log.RESERVE] = RowSet.of(split.reserve, log.n)
     stopwatch = Stopwatch(experiment.tables.read_clock)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as caught:
         pipeline, candidates = make_pipeline(experiment), None
         if not isinstance(experiment.tuning, NoTuning):
             data = make_tuning_data(experiment, split, number)
@@ -144,6 +142,16 @@ def fit_model(experiment: Experiment, split: Split, number: int = -1) -> FittedM
         stopwatch.lap("prune")
         predictor, threshold = decide(experiment, pipeline, split, log)
         stopwatch.lap("decide")
+    tuning = experiment.tuning
+    has_raced = isinstance(tuning, GridTuning) and tuning.race is not None and candidates is not None
+    # These fits of candidates were not needed.
+    n_fits_saved = tuning.count_fits() - tuning.count_fits(candidates) if has_raced else None
+    has_run = {
+        "fit": True,
+        "tune": candidates is not None,
+        "prune": path is not None,
+        "decide": experiment.decision_folds is not None,
+    }
     return FittedModel(
         pipeline,
         split,
@@ -151,35 +159,14 @@ def fit_model(experiment: Experiment, split: Split, number: int = -1) -> FittedM
         candidates=candidates,
         scores_before_pruning=scores_before_pruning,
         n_fits=experiment.tuning.count_fits(candidates) + (experiment.decision_folds or 0),
-        n_fits_saved=_count_saved_fits(experiment, candidates),
-        seconds=_select_seconds(experiment, stopwatch, is_tuned=candidates is not None, is_pruned=path is not None),
+        n_fits_saved=n_fits_saved,
+        seconds={stage: stopwatch.seconds[stage] for stage, is_used in has_run.items() if is_used},
         warnings=unique_messages(caught),
         seen=log.seen,
         # The target is transformed only in regression, and thresholds exist only in classification.
         predictor=target.invert(predictor),
         threshold=threshold,
     )
-
-
-def _count_saved_fits(experiment: Experiment, candidates: pd.DataFrame | None) -> int | None:
-    """Return the number of fits of candidates that a race did not need; None if there was no race."""
-    tuning = experiment.tuning
-    if not isinstance(tuning, GridTuning) or tuning.race is None or candidates is None:
-        return None
-    return tuning.count_fits() - tuning.count_fits(candidates)
-
-
-def _select_seconds(
-    experiment: Experiment, stopwatch: Stopwatch, *, is_tuned: bool, is_pruned: bool
-) -> dict[str, float]:
-    """Return the wall times of the stages that ran."""
-    is_used = {
-        "fit": True,
-        "tune": is_tuned,
-        "prune": is_pruned,
-        "decide": experiment.decision_folds is not None,
-    }
-    return {stage: stopwatch.seconds[stage] for stage, used in is_used.items() if used}
 
 
 def _score_before_pruning(experiment: Experiment, model: Any, split: Split, log: RowLog) -> dict[str, float]:

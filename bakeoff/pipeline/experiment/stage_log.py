@@ -95,11 +95,6 @@ class RowLog:
     n: int
     seen: dict[str, RowSet] = field(default_factory=dict)
 
-    def note_reserve(self, rows: np.ndarray) -> None:
-        """Record the numbers of the rows that were set aside, if there are any."""
-        if len(rows):
-            self.seen[RESERVE] = RowSet.of(rows, self.n)
-
     def note(self, stage: str, table: Any, index: pd.Index | None = None) -> Any:
         """Record the rows of a table before it is passed to a stage, and return the table.
 

@@ -13,7 +13,7 @@ from bakeoff.pipeline.audit import Audit
 from bakeoff.pipeline.checks import check_splits
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.config.targets import require_names
-from bakeoff.pipeline.errors import InvalidPredictions, UserError
+from bakeoff.pipeline.errors import InvalidPredictions, UserError, placing_errors
 from bakeoff.pipeline.experiment import (
     Experiment,
     FittedModel,
@@ -88,7 +88,13 @@ def load_run(request: RefitRequest) -> tuple[Store, LoadedRun]:
     spec = stored_config.restore_config(store, run_id, request.trust, request.dataset__path)
     require_names({key: value for key, value in spec.items() if key != FIGURES_KEY}, "", request.trust)
     experiment = repeat_tuning(build_experiment(spec, PartCache()), stored)
-    _require_same_rows(stored, experiment)
+    dataset = experiment.dataset
+    digest = stored.tags.get("dataset_digest", "")
+    if digest != dataset.digest():
+        raise UserError(
+            f"the rows of dataset {dataset.name} are not those of run {stored.run_id}: their digest was "
+            f"{digest or 'not stored'}, and is {dataset.digest()} now. Restore the file, or run again."
+        )
     splits = experiment.make_splits()
     return store, LoadedRun(stored, spec, leave_out_candidates(experiment, splits), splits)
 
@@ -148,20 +154,10 @@ def score_reserve(run: LoadedRun) -> FoldResult:
             "with evaluation.reserve=0.2."
         )
     check_splits(run.experiment, Splits((final,), refit=None))
-    with InvalidPredictions.placed("the reserve"):
+    with placing_errors("the reserve", InvalidPredictions):
         fold = evaluate_split(run.experiment, -1, final)
     Audit().check_fold(fold)
     return fold
-
-
-def _require_same_rows(stored: StoredRun, experiment: Experiment) -> None:
-    digest = stored.tags.get("dataset_digest", "")
-    current = experiment.dataset.digest()
-    if digest != current:
-        raise UserError(
-            f"the rows of dataset {experiment.dataset.name} are not those of run {stored.run_id}: their digest was "
-            f"{digest or 'not stored'}, and is {current} now. Restore the file, or run again."
-        )
 
 
 def _require_same_scores(run: LoadedRun, folds: Sequence[FoldResult]) -> None:

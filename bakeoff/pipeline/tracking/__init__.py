@@ -22,21 +22,13 @@ from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from bakeoff.pipeline.system import find_user
+from bakeoff.pipeline.system import find_user, is_own
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
     from bakeoff.pipeline.stages.splitting import Splits
     from bakeoff.pipeline.tracking.run import MLflowTracker
     from bakeoff.pipeline.tracking.store import Store
-
-
-OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-
-
-def is_own(status: os.stat_result) -> bool:
-    """Return whether a file or a folder, which may be in a folder of several users, belongs to this user alone."""
-    return status.st_uid == find_user() and not status.st_mode & OTHERS_WRITE
 
 
 def set_home() -> None:

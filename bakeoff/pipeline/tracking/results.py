@@ -21,7 +21,8 @@ import yaml
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.model.pyfunc import MLMODEL_FILE
 from bakeoff.pipeline.model.training_record import TrainingRecord
-from bakeoff.pipeline.tracking import Figure, RunDescription, card, is_own
+from bakeoff.pipeline.system import is_own
+from bakeoff.pipeline.tracking import Figure, RunDescription, card
 from bakeoff.pipeline.tracking.artifacts import run_folder
 from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors
 from bakeoff.pipeline.tracking.models import ModelPlace, add_run_model, save_model, write_record

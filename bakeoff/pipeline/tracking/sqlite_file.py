@@ -13,7 +13,6 @@ import re
 import shlex
 import shutil
 import sqlite3
-import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
@@ -27,11 +26,10 @@ from urllib.parse import quote, unquote, urlsplit
 from urllib.request import url2pathname
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.system import PLAIN_FILE
+from bakeoff.pipeline.system import read_own_file
 from bakeoff.pipeline.tables.output_file import PRIVATE_MODE, replace_file
 from bakeoff.pipeline.text.secrets import strip_secrets
 from bakeoff.pipeline.text.wording import show_in_line
-from bakeoff.pipeline.tracking import is_own
 from bakeoff.pipeline.tracking.mlflow_tables import (
     ADDRESS_COLUMNS,
     ARTIFACTS_FOLDER,
@@ -288,7 +286,7 @@ def write_empty_store(draft: Path, folder: Path) -> None:
     """
     kept = find_cache() / f"mlflow-{find_mlflow_version()}.db"
     with suppress(OSError, sqlite3.Error, UserError):
-        draft.write_bytes(_read_own(kept))
+        draft.write_bytes(read_own_file(kept))
         require_store(draft)
         with closing(sqlite3.connect(draft)) as database, database:
             if has_known_tables(database) and database.execute(READ_ITEMS).fetchall() == [(0,)]:
@@ -303,13 +301,6 @@ def write_empty_store(draft: Path, folder: Path) -> None:
         with replace_file(kept) as temporary:
             temporary.touch(PRIVATE_MODE)
             shutil.copyfile(draft, temporary)
-
-
-def _read_own(file: Path) -> bytes:
-    """Return the content of a regular file that only this user can write; other files count as empty."""
-    with open(os.open(file, os.O_RDONLY | PLAIN_FILE), "rb") as stream:
-        status = os.fstat(stream.fileno())
-        return stream.read() if stat.S_ISREG(status.st_mode) and is_own(status) else b""
 
 
 def create_sqlite(path: Path) -> bool:

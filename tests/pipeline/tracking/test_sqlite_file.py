@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bakeoff.pipeline.tracking import is_own, sqlite_file
+from bakeoff.pipeline.system import is_own
+from bakeoff.pipeline.tracking import sqlite_file
 from bakeoff.pipeline.tracking.mlflow_tables import create_tables, open_database
 from bakeoff.pipeline.tracking.sqlite_file import CACHE_VARIABLE, create_sqlite, find_cache, sqlite_path, sqlite_uri
 

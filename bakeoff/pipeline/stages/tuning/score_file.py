@@ -15,12 +15,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from bakeoff.pipeline.system import PLAIN_FILE, find_user
+from bakeoff.pipeline.system import PLAIN_FILE, read_own_file
 from bakeoff.pipeline.text.secrets import hide_secrets
 
 MIN_SECONDS = 0.1
 """The scores of an inner fold are kept if it took at least this long."""
-MAX_BYTES = 1 << 28
+
 OWNER_FOLDER = 0o700
 OWNER_FILE = 0o600
 
@@ -91,19 +91,10 @@ class ScoreFile:
     @cached_property
     def _earlier(self) -> dict[Place, FoldScores]:
         """The scores of an earlier run."""
-        lines = [] if self.path is None else _read_own_file(self.path).splitlines()
-        return dict(filter(None, map(_read_line, lines)))
-
-
-def _read_own_file(path: Path) -> bytes:
-    """Return the content of a file of this user; empty if there is none, or if it is too long."""
-    try:
-        with open(os.open(path, os.O_RDONLY | PLAIN_FILE), "rb") as file:
-            status = os.fstat(file.fileno())
-            is_usable = status.st_uid == find_user() and status.st_size <= MAX_BYTES
-            return file.read() if is_usable else b""
-    except OSError:
-        return b""
+        with suppress(OSError):
+            if self.path is not None:
+                return dict(filter(None, map(_read_line, read_own_file(self.path).splitlines())))
+        return {}
 
 
 def _read_line(line: bytes) -> tuple[Place, FoldScores] | None:
