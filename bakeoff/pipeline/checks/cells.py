@@ -87,8 +87,7 @@ def _require_suitable_values(experiment: Experiment, prepared: pd.DataFrame) -> 
 def _find_fault(learner: Any, X: pd.DataFrame, y: np.ndarray, **changes: Any) -> str:
     """Return the error of a fit with changed parameters; empty if there is none."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # each fit of the run reports them
+        with warnings.catch_warnings(action="ignore"):  # each fit of the run reports them
             clone(learner).set_params(**changes).fit(X, y)
     except Exception as error:
         return name_error(error)
@@ -130,8 +129,7 @@ def _try_preprocessing(experiment: Experiment, train: np.ndarray, X: pd.DataFram
     dataset = experiment.dataset
     model = make_pipeline(experiment)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # each fit of the run reports them
+        with warnings.catch_warnings(action="ignore"):  # each fit of the run reports them
             fit_preprocessing(experiment, model, dataset.X.iloc[train], dataset.y[train])
             prepared, _ = transform_rows(experiment, model, X)
     except (ValueError, TypeError, AttributeError) as error:

@@ -90,8 +90,7 @@ def check_storable(experiment: Experiment, split: Split, trust: Sequence[str], d
     trial = list_unknown_variants(experiment, trust)[description]
     state = np.random.get_state()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # each fit of the run reports them
+        with warnings.catch_warnings(action="ignore"):  # each fit of the run reports them
             _try_storage(trial, split, trust)
     finally:
         # The trial must not change the random numbers drawn by the run, even if its fits use NumPy's global state.
@@ -198,8 +197,7 @@ def _require_same_predictions(model: Any, loaded: Any, X: pd.DataFrame) -> None:
 
 def _are_equal(first: Any, second: Any) -> bool:
     """Return whether two arrays of predictions, (m,) or (m, c), are equal; cells missing in both are equal."""
-    pairs = zip(np.ravel(first).tolist(), np.ravel(second).tolist(), strict=True)
-    return all(one == other or (one != one and other != other) for one, other in pairs)
+    return pd.Index(np.ravel(first)).equals(pd.Index(np.ravel(second)))
 
 
 def _choose_rows(trial: Experiment, rows: np.ndarray) -> np.ndarray:

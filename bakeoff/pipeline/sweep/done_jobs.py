@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import os
 import stat
-import struct
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -93,7 +92,7 @@ def find_lost_job(job: Job, store: Store | None, reason: str, *, resume: bool) -
 N_SLOTS = 2**20
 """Jobs whose hashes share a slot, which is rare, wait for each other without further effects."""
 SLOT_BYTES = 8
-COUNT_FORMAT = "<q"
+
 UNCLAIMED = -1
 """The count of a job in a store on a server, which equals no other count."""
 FILE_MODE = 0o666
@@ -132,9 +131,8 @@ class Claims:
         """Return the count of a job's claim, which changes whenever the claim is taken or released."""
         if self.file is None:
             return UNCLAIMED
-        stored = read_bytes(self.file, SLOT_BYTES, _slot_offset(job_hash))
-        padded = stored.ljust(SLOT_BYTES, b"\0")  # the file may end before a slot that was never written
-        return int(struct.unpack(COUNT_FORMAT, padded)[0])
+        # The file may end before a slot that was never written, which counts as 0.
+        return int.from_bytes(read_bytes(self.file, SLOT_BYTES, _slot_offset(job_hash)), "little")
 
     @contextmanager
     def hold(self, job_hash: str) -> Iterator[int | None]:
@@ -162,7 +160,7 @@ def _slot_offset(job_hash: str) -> int:
 
 def _write_count(file: int, count: int, offset: int) -> None:
     try:
-        write_bytes(file, struct.pack(COUNT_FORMAT, count), offset)
+        write_bytes(file, count.to_bytes(SLOT_BYTES, "little"), offset)
     except OSError as error:  # the disk may be full
         raise StoreError(f"jobs cannot be claimed in the file beside the store: {error.strerror}.") from error
 

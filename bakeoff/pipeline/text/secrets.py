@@ -8,7 +8,7 @@ Any text that may contain the value, such as the message of an exception, is pas
 import os
 import re
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -63,7 +63,11 @@ def hide_secrets(text: str, *sources: str) -> str:
     >>> hide_secrets("no answer from http://me:hunter2@host:5000/?token=abc&page=2")
     'no answer from http://me:***@host:5000/?token=***&page=2'
     """
-    values = _list_secret_values(find_references(*sources))
+    values: dict[str, str] = {}
+    for name in (*find_references(*sources), *filter(is_secret_name, os.environ)):
+        value = os.environ.get(name, "")
+        if len(value) >= MIN_SECRET_LETTERS and value.lower() not in PLAIN_VALUES:
+            values.setdefault(value, name)
     # The longest value comes first, because a short one may be part of a longer one.
     for value, name in sorted(values.items(), key=lambda pair: -len(pair[0])):
         reference = f"${{oc.env:{name}}}"
@@ -266,17 +270,6 @@ def _value_in(secret: str) -> str:
     if secret.endswith("@"):
         return secret[:-1].removeprefix("\\").removeprefix("://").removeprefix(":")
     return secret.partition("=")[2]
-
-
-def _list_secret_values(names: Iterable[str]) -> dict[str, str]:
-    """Return the values of environment variables that must be hidden, with the names of these variables."""
-    hidden = [*names, *(name for name in os.environ if is_secret_name(name))]
-    values: dict[str, str] = {}
-    for name in hidden:
-        value = os.environ.get(name, "")
-        if len(value) >= MIN_SECRET_LETTERS and value.lower() not in PLAIN_VALUES:
-            values.setdefault(value, name)
-    return values
 
 
 def _name_variable(value: str, n_others: int) -> str:

@@ -35,8 +35,6 @@ MAX_DIGITS = 17
 """The number of significant digits that identify any float exactly."""
 SECONDS = (("h", 3600.0, 7200.0), ("min", 60.0, 120.0), ("s", 1.0, 1.0), ("ms", 1e-3, 1e-3))
 """Units of time, each with its length in seconds and the smallest time written in it."""
-BYTES_PER_UNIT = 1000
-BYTE_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def format_score(value: float) -> str:
@@ -215,7 +213,7 @@ def format_threshold(value: float, below: float, above: float) -> str:
     return repr(value)
 
 
-def format_bytes(n_bytes: float) -> str:
+def format_bytes(n_bytes: int) -> str:
     """Return a number of bytes in the largest unit in which it is at least one.
 
     Examples
@@ -223,11 +221,9 @@ def format_bytes(n_bytes: float) -> str:
     >>> format_bytes(0), format_bytes(999), format_bytes(102_400_000)
     ('0 bytes', '999 bytes', '102.4 MB')
     """
-    for unit in BYTE_UNITS:
-        if n_bytes < BYTES_PER_UNIT or unit == BYTE_UNITS[-1]:
-            break
-        n_bytes /= BYTES_PER_UNIT
-    return f"{n_bytes:.0f} {unit}" if unit == BYTE_UNITS[0] else f"{n_bytes:.1f} {unit}"
+    from rich import filesize
+
+    return filesize.decimal(n_bytes)
 
 
 def _round(value: float, digits: int) -> str:
