@@ -129,7 +129,8 @@ def hash_own_code(families: frozenset[str], folder: Path = PACKAGE_FOLDER) -> st
         The folder that contains ``learners`` and ``pipeline``.
     """
     places = sorted([*SHARED_PLACES, *(f"learners/{family}" for family in families)])
-    files = [file for place in places for file in _list_files(folder / place)]
+    paths = [folder / place for place in places]
+    files = [file for path in paths for file in sorted(path.rglob("*.py")) or [path.with_suffix(".py")]]
     # Read as text, so that the line ends of a checkout on Windows make no other code.
     lines = [f"{file.relative_to(folder).as_posix()} {hash_text(file.read_text('utf-8'))}" for file in files]
     return hash_text("\n".join(lines))
@@ -139,11 +140,6 @@ def _list_all_families() -> set[str]:
     children = (PACKAGE_FOLDER / "learners").iterdir()
     names = {path.stem for path in children if path.suffix == ".py" or (path / "__init__.py").exists()}
     return names - {"__init__", DEFINITIONS}
-
-
-def _list_files(place: Path) -> list[Path]:
-    """Return the modules of a folder, or the module of that name."""
-    return sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
 
 
 def require_current_code(spec: Mapping[str, Any]) -> None:

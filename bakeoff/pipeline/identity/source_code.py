@@ -94,12 +94,6 @@ def _parse_source(source: bytes) -> ast.Module:
     return tree
 
 
-def list_imports(file: Path) -> frozenset[str]:
-    """Return the dotted names that a source file imports absolutely; none if there is no such file."""
-    content = file.read_bytes() if file.is_file() else b""
-    return frozenset(_iter_imports(_parse_source(content), ""))
-
-
 def find_modules(targets: Set[str]) -> frozenset[str]:
     """Return the modules that define classes and functions; those that cannot be imported have none."""
     return frozenset(module for target in targets if (module := find_module(target)) is not None)
@@ -264,7 +258,8 @@ class UserModuleFinder(MetaPathFinder):
             self._names.add(name)
             forget_code()
             files = [Path(self._folder, f"{name}.py"), *Path(self._folder, name).rglob("*.py")]
-            unvisited |= {get_package(imported) for file in files for imported in list_imports(file)}
+            trees = [_parse_source(file.read_bytes()) for file in files if file.is_file()]
+            unvisited |= {get_package(imported) for tree in trees for imported in _iter_imports(tree, "")}
 
 
 def get_finder() -> UserModuleFinder:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from inspect import isclass, isroutine
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
@@ -458,7 +458,8 @@ def require_bounded_archive(dumped: bytes) -> None:
             total += member.file_size
             _require_within(total, limit)
             if member.filename.endswith(INNER_ARCHIVE):
-                total += sum(inner.file_size for inner in _list_inner(archive, member))
+                with ZipFile(io.BytesIO(archive.read(member))) as inner:
+                    total += sum(each.file_size for each in inner.infolist())
                 _require_within(total, limit)
         schema = json.loads(archive.read(SCHEMA)) if SCHEMA in archive.namelist() else {}
     if _count_visits(schema, {}) > MAX_VISITS:
@@ -478,11 +479,6 @@ def _count_visits(node: Any, known: dict[Any, int]) -> int:
     known[name] = 0
     known[name] = 1 + sum(_count_visits(child, known) for child in node.values())
     return known[name]
-
-
-def _list_inner(archive: ZipFile, member: ZipInfo) -> list[ZipInfo]:
-    with archive.open(member) as content, ZipFile(io.BytesIO(content.read())) as inner:
-        return inner.infolist()
 
 
 def _require_within(total: int, limit: int) -> None:

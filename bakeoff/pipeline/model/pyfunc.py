@@ -85,7 +85,12 @@ def read_rows(file: Path, layout: Mapping[str, Any], record: TrainingRecord) -> 
     UserError
         The file holds no table, or a key is wrong.
     """
-    settled = _make_layout(file, layout, record.dataset_config)
+    dataset = record.dataset_config
+    known = {field.name for field in fields(FileLayout)}
+    stored = {key: dataset[key] for key in LAYOUT_KEYS if key in dataset and key in known}
+    layout_of_training = stored if _has_format_of_training(file, dataset) else {}
+    given = {key: value for key, value in layout.items() if key != NA_VALUES}
+    settled = FileLayout(**{**layout_of_training, **given})
     source = files.read_file(file, settled)
     if settled.has_names:
         return source
@@ -95,21 +100,12 @@ def read_rows(file: Path, layout: Mapping[str, Any], record: TrainingRecord) -> 
         return source
     without_target = [column.name for column in record.columns if column.role != table.TARGET]
     for names in (without_target, list(record.features)):
-        if n_columns == len(names) and record.dataset_config.get("header") is False:
+        if n_columns == len(names) and dataset.get("header") is False:
             return replace(source, frame=source.frame.set_axis(names, axis=1))
     raise UserError(
         f"{file.name} has {n_columns} columns and no header, but the training file has {len(everything)}; add "
         "the other columns, or a header."
     )
-
-
-def _make_layout(file: Path, layout: Mapping[str, Any], dataset: Mapping[str, Any]) -> FileLayout:
-    known = {field.name for field in fields(FileLayout)}
-    stored = {key: dataset[key] for key in LAYOUT_KEYS if key in dataset and key in known}
-    # Settings for a text file do not apply to rows that arrive as Parquet.
-    layout_of_training = stored if _has_format_of_training(file, dataset) else {}
-    given = {key: value for key, value in layout.items() if key != NA_VALUES}
-    return FileLayout(**{**layout_of_training, **given})
 
 
 def _has_format_of_training(file: Path, dataset: Mapping[str, Any]) -> bool:
@@ -144,7 +140,13 @@ def convert_rows(
     if not len(rows):
         raise UserError("there are no rows to predict.")
     given = [str(column) for column in rows.columns]
-    _require_features(record, given)
+    counts = Counter(given)
+    for name in record.features:
+        if counts[name] > 1:
+            raise UserError(f"the rows have {counts[name]} columns named {name!r}; the model needs one.")
+        if not counts[name]:
+            found = did_you_mean(name, given).replace("Allowed:", "The columns are")
+            raise UserError(f"the rows have no column {name!r}, which the model needs. {found}")
     columns = record.feature_columns
     named = restore_codes(rows.set_axis(given, axis=1), columns)
     numbers = {column.name for column in columns if column.kind == table.NUMERIC}
@@ -160,16 +162,6 @@ def make_rules(record: TrainingRecord, layout: Mapping[str, Any]) -> ColumnRules
     """Return the spellings of missing cells and numbers, which default to those of the training rows."""
     keys = {key: layout.get(key, record.dataset_config.get(key)) for key in (NA_VALUES, *SIGN_KEYS)}
     return ColumnRules(**keys, units={column.name: column.unit for column in record.columns if column.unit})
-
-
-def _require_features(record: TrainingRecord, given: list[str]) -> None:
-    counts = Counter(given)
-    for name in record.features:
-        if counts[name] > 1:
-            raise UserError(f"the rows have {counts[name]} columns named {name!r}; the model needs one.")
-        if not counts[name]:
-            found = did_you_mean(name, given).replace("Allowed:", "The columns are")
-            raise UserError(f"the rows have no column {name!r}, which the model needs. {found}")
 
 
 PREDICTION = "prediction"
@@ -334,7 +326,10 @@ class PythonFunction:
         data : DataFrame, mapping of columns, list of records, or ndarray of shape (m, d)
             An array has the features in their order.
         """
-        return self.model.predict(_make_frame(data, self.model.record.features))
+        frame = pd.DataFrame(data)
+        if isinstance(frame.columns, pd.RangeIndex):
+            frame = frame.set_axis(list(self.model.record.features), axis=1)
+        return self.model.predict(frame)
 
     def get_raw_model(self) -> Model:
         """Return the model; MLflow calls this in ``unwrap_python_model`` and similar functions."""
@@ -348,8 +343,3 @@ def _load_pyfunc(path: str) -> PythonFunction:
     types = flavors["sklearn"].get("skops_trusted_types") or []
     record = parse_record((folder / TRAINING_FILE).read_text(encoding="utf-8"))
     return PythonFunction(Model(read_estimator(folder, types), record))
-
-
-def _make_frame(data: Any, features: Sequence[str]) -> pd.DataFrame:
-    frame = pd.DataFrame(data)
-    return frame.set_axis(list(features), axis=1) if isinstance(frame.columns, pd.RangeIndex) else frame

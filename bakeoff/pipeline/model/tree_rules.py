@@ -107,7 +107,8 @@ def _match_column(label: str, name: str, feature: pd.Series, column: pd.Series) 
     if len(feature[column.isna().to_numpy()].unique()) > 1:
         return None  # missing cells are filled from other columns
     kind = find_kind(column.dtype)
-    if kind in (NOMINAL, ORDERED) and _is_decided(feature, column):
+    features = pd.Series(feature.to_numpy(), index=column.astype(object))
+    if kind in (NOMINAL, ORDERED) and (features.groupby(level=0).nunique() <= 1).all():
         return _pair(label, name, column, feature, is_scale=False)
     if kind != NUMERIC or label != name or not is_numeric_dtype(feature):
         return None
@@ -115,12 +116,6 @@ def _match_column(label: str, name: str, feature: pd.Series, column: pd.Series) 
     growing = np.maximum.accumulate(found.numbers)
     is_growing = (growing - found.numbers <= RELATIVE_NOISE * np.abs(growing).max(initial=0.0)).all()
     return replace(found, numbers=growing) if is_growing else None
-
-
-def _is_decided(feature: pd.Series, column: pd.Series) -> bool:
-    """Return whether rows with equal values in a nominal column have equal features."""
-    features = pd.Series(feature.to_numpy(), index=column.astype(object))
-    return bool((features.groupby(level=0).nunique() <= 1).all())
 
 
 def _pair(label: str, name: str, cells: pd.Series, feature: pd.Series, *, is_scale: bool) -> Feature:

@@ -94,7 +94,30 @@ def run(
     data_words, notes = describe_data(dataset, target, dataset_name)
     request = RunRequest((*data_words, *own_words), find_source(config_dir), quiet=not verbose)
     with own_process_state():
-        result = _make_result(_run(request), request, notes)
+        finished = _run(request)
+        prepared = finished.prepared
+        experiment = prepared.experiment
+        folds = finished.folds
+        result = RunResult(
+            name=prepared.description.name,
+            run_id=finished.run_id,
+            metric=experiment.headline,
+            folds=tabulate_folds(folds),
+            scores=tabulate_scores(experiment, folds),
+            predictions=tabulate_predictions(folds),
+            model=_make_model(finished),
+            notes=(
+                *notes,
+                *experiment.dataset.remarks,
+                *describe_unidentified(prepared.spec),
+                *prepared.audit_verdict.warnings,
+                *describe_run_lines(experiment, folds, finished.model),
+                *dict.fromkeys(warning for fold in folds for warning in fold.model.warnings),
+            ),
+            config=prepared.spec,
+            config_hash=prepared.description.tags["config_hash"],
+            command=write_command(request.words, request.source),
+        )
     if not verbose:
         warn_of(result.notes)
     return result
@@ -111,34 +134,6 @@ def _run(request: RunRequest) -> JobResult:
         raise cause from None
     assert result is not None, "only commands store what was kept"
     return result
-
-
-def _make_result(result: JobResult, request: RunRequest, notes: Sequence[str]) -> RunResult:
-    """Return the result of a run; the notes refer to the given table."""
-    prepared = result.prepared
-    experiment = prepared.experiment
-    folds = result.folds
-    warnings = dict.fromkeys(warning for fold in folds for warning in fold.model.warnings)
-    return RunResult(
-        name=prepared.description.name,
-        run_id=result.run_id,
-        metric=experiment.headline,
-        folds=tabulate_folds(folds),
-        scores=tabulate_scores(experiment, folds),
-        predictions=tabulate_predictions(folds),
-        model=_make_model(result),
-        notes=(
-            *notes,
-            *experiment.dataset.remarks,
-            *describe_unidentified(prepared.spec),
-            *prepared.audit_verdict.warnings,
-            *describe_run_lines(experiment, folds, result.model),
-            *warnings,
-        ),
-        config=prepared.spec,
-        config_hash=prepared.description.tags["config_hash"],
-        command=write_command(request.words, request.source),
-    )
 
 
 def _make_model(result: JobResult) -> Model:

@@ -83,19 +83,14 @@ def sweep(
     with own_process_state(), _single_threads():
         report = request.run_requested_sweep(SweepRequest(all_words, source, quiet=not verbose))
         if not report.is_dry_run:
-            _require_start(report)
+            outcomes = report.outcomes
+            if outcomes and all(outcome.kind == REFUSED for outcome in outcomes):
+                reasons = "; ".join(count_reasons(outcomes))
+                raise UserError(f"no job was started: {reasons} on_invalid='skip' runs the jobs that can run.")
         result = make_sweep_result(report, notes, write_command(all_words, source, "-m"))
     if not verbose:
         warn_of([*result.notes, *result.failures])
     return result
-
-
-def _require_start(report: engine.SweepReport) -> None:
-    """Raise a single error that lists each reason once, if invalid jobs prevented the start."""
-    outcomes = report.outcomes
-    if outcomes and all(outcome.kind == REFUSED for outcome in outcomes):
-        reasons = "; ".join(count_reasons(outcomes))
-        raise UserError(f"no job was started: {reasons} on_invalid='skip' runs the jobs that can run.")
 
 
 @contextmanager
@@ -192,7 +187,8 @@ class SweepResult:
         unfinished = self.runs[~self.runs["state"].isin(DONE_KINDS)]
         rows = unfinished[["name", "state", "reason"]].itertuples(name=None)
         reasons = count_reasons(starmap(JobOutcome, rows))
-        return () if self._is_plan else tuple(f"{sentence} ({names})" for sentence, names in reasons.items())
+        is_plan = "expected_seconds" in self.runs.columns
+        return () if is_plan else tuple(f"{sentence} ({names})" for sentence, names in reasons.items())
 
     def __repr__(self) -> str:
         counts = self.runs["state"].value_counts(sort=False)
@@ -202,11 +198,6 @@ class SweepResult:
     def _repr_html_(self) -> str:
         tables = list(self.tables.values()) or [self.runs]  # a plan, or no job has a score
         return show_html(repr(self), tables, [*self.notes, *self.failures])
-
-    @property
-    def _is_plan(self) -> bool:
-        """Whether nothing was run because only the plan was requested."""
-        return "expected_seconds" in self.runs.columns
 
 
 def make_sweep_result(report: engine.SweepReport, notes: Sequence[str], command: str) -> SweepResult:

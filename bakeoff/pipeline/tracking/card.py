@@ -37,20 +37,14 @@ def measure_fold(fold: FoldResult) -> dict[str, float]:
     if model.threshold is not None:
         values["threshold/value"] = model.threshold.value
     if model.path is not None:
-        values |= _measure_pruning(fold, model.path)
-    return values
-
-
-def _measure_pruning(fold: FoldResult, path: PruningPath) -> dict[str, float]:
-    """Return sizes and headline scores before and after pruning."""
-    changes = {"leaves": (path.leaves[0], path.leaves[-1]), "depth": (path.depth[0], path.depth[-1])}
-    headline = next(iter(fold.scores)).removeprefix("test_")
-    for part, score_before in fold.model.scores_before_pruning.items():
-        score = f"{part}_{headline}"
-        changes[score] = (score_before, fold.scores[score])
-    values: dict[str, float] = {}
-    for name, (before, after) in changes.items():
-        values |= {f"pruning/{name}_before": float(before), f"pruning/{name}_after": float(after)}
+        path = model.path
+        changes = {"leaves": (path.leaves[0], path.leaves[-1]), "depth": (path.depth[0], path.depth[-1])}
+        headline = next(iter(fold.scores)).removeprefix("test_")
+        for part, score_before in model.scores_before_pruning.items():
+            score = f"{part}_{headline}"
+            changes[score] = (score_before, fold.scores[score])
+        for name, (before, after) in changes.items():
+            values |= {f"pruning/{name}_before": float(before), f"pruning/{name}_after": float(after)}
     return values
 
 
@@ -164,17 +158,22 @@ def write_tables(folder: Path, experiment: Experiment, folds: Sequence[FoldResul
     models = _name_models(folds, model)
     candidates = {name: each.candidates for name, each in models.items() if each.candidates is not None}
     paths = {name: pd.DataFrame(_list_steps(each.path)) for name, each in models.items() if each.path is not None}
+    seen = {name: each.seen for name, each in models.items()} | {str(fold.number): fold.seen for fold in folds}
+    lines = [(name, stage, len(rows), rows.digest()) for name, stages in seen.items() for stage, rows in stages.items()]
     tables = {
         "predictions": tabulate_predictions(folds),
         "candidates": _stack_tables(candidates).drop(columns="step", errors="ignore"),
         "pruning_path": _stack_tables(paths),
-        "audit": _tabulate_rows_seen(models, folds),
+        "audit": pd.DataFrame(lines, columns=["fold", "stage", "rows", "digest"]),
     }
     for name, table in tables.items():
         if len(table):
             write_csv(table, folder / f"{name}.csv")
     if experiment.dataset.is_classification:
-        confusions = _count_confusions(folds, experiment.dataset.classes)
+        classes = experiment.dataset.classes
+        codes = [encode_labels(fold.predictions) for fold in folds]
+        counts = sum(count_pairs(each.truth, each.predicted, len(classes), None) for each in codes)  # (c, c)
+        confusions = pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes)
         write_csv(confusions, folder / "confusion_matrix.csv", has_index=True)
     (folder / COLUMNS_FILE).write_text(format_columns(experiment.dataset), encoding="utf-8")
     messages = {message for each in models.values() for message in each.warnings}
@@ -212,20 +211,6 @@ def tabulate_predictions(folds: Sequence[FoldResult]) -> pd.DataFrame:
         ]
         columns |= zip((f"probability_{label}" for label in classes), np.concatenate(rows).T, strict=True)
     return pd.DataFrame(columns)
-
-
-def _count_confusions(folds: Sequence[FoldResult], classes: np.ndarray) -> pd.DataFrame:
-    """Return the number of test rows of each true class (row) with each predicted class (column)."""
-    codes = [encode_labels(fold.predictions) for fold in folds]
-    counts = sum(count_pairs(each.truth, each.predicted, len(classes), None) for each in codes)  # (c, c)
-    return pd.DataFrame(counts, index=pd.Index(classes, name="truth"), columns=classes)
-
-
-def _tabulate_rows_seen(models: Mapping[str, FittedModel], folds: Sequence[FoldResult]) -> pd.DataFrame:
-    """Return the number and the digest of the rows given to each stage of each fold."""
-    seen = {name: model.seen for name, model in models.items()} | {str(fold.number): fold.seen for fold in folds}
-    lines = [(name, stage, len(rows), rows.digest()) for name, stages in seen.items() for stage, rows in stages.items()]
-    return pd.DataFrame(lines, columns=["fold", "stage", "rows", "digest"])
 
 
 def describe_choices(

@@ -66,7 +66,14 @@ def describe_run(
         if spec[part].get("_target_") != NULL_PARTS[part]:
             choices[part] = invocation.choices.get(part, "custom")
     template = invocation.choices.get("experiment", "none")
-    params = _make_params(spec, choices, template)
+    params = dict(choices)
+    if template != "none":
+        params["experiment"] = template
+    params["seed"] = str(spec["seed"])
+    for part in (*PARTS, *(part for part in OPTIONAL_PARTS if part in choices)):
+        is_described_by_option = part == "dataset" and not any(key in spec[part] for key in DATASET_PARAMETERS)
+        if not is_described_by_option:
+            params |= dict(_flatten(part, spec[part]))
     if experiment.preprocessing_summary:
         params[PREPROCESSING_CHOSEN] = experiment.preprocessing_summary
     return RunDescription(
@@ -113,7 +120,10 @@ def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], vary
     # An option "none" is written with its group, because "pruning=none" is clearer than "none".
     values = dict(walk({**spec, **{key: option for key, option in choices.items() if option == "none"}}))
     # The order in which readers compare runs: experiment, learner, the learner's parameters, and the rest.
-    keys = sorted((key for key in varying if _is_named(key, values)), key=_rank_key)
+    keys = sorted(
+        (key for key in varying if _is_named(key, values)),
+        key=lambda key: (key != "experiment", key != "learner", not key.startswith(LEARNER_PREFIX)),
+    )
     words = []
     for key in keys:
         if key in OPTIONAL_PARTS and key in choices:
@@ -150,26 +160,6 @@ def _find_path(key: str) -> Path:
     return tuple(stored_key.split("."))
 
 
-def _rank_key(key: str) -> int:
-    if key == "experiment":
-        return 0
-    if key == "learner":
-        return 1
-    return 2 if key.startswith("learner.") else 3
-
-
-def _make_params(spec: Mapping[str, Any], choices: Mapping[str, str], experiment: str) -> dict[str, str]:
-    params = dict(choices)
-    if experiment != "none":
-        params["experiment"] = experiment
-    params["seed"] = str(spec["seed"])
-    for part in (*PARTS, *(part for part in OPTIONAL_PARTS if part in choices)):
-        is_described_by_option = part == "dataset" and not any(key in spec[part] for key in DATASET_PARAMETERS)
-        if not is_described_by_option:
-            params |= dict(_flatten(part, spec[part]))
-    return params
-
-
 def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset, splits: Splits) -> dict[str, str]:
     tags = {
         "code_hash": hash_config_code(spec),
@@ -180,7 +170,9 @@ def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset
         "rows_per_fold": json.dumps(splits.mean_rows),
         "overrides": json.dumps(invocation.overrides),
     }
-    settings = _read_settings(spec)
+    # The values of variables that affect results are not among the params of the run.
+    names = find_references(json.dumps({key: spec[key] for key in DECISIVE_KEYS}, default=str))
+    settings = {name: os.environ.get(name, "") for name in names if not is_secret_name(name)}
     if settings:
         tags[ENVIRONMENT_TAG] = hash_text(json.dumps(settings, sort_keys=True))
     if invocation.sweep:
@@ -192,12 +184,6 @@ def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset
     if dataset.guessed:  # the keys of its file
         tags[GUESSED_TAG] = json.dumps(dict(dataset.guessed))
     return tags
-
-
-def _read_settings(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Return the environment variables that affect results; their values are not among the params of the run."""
-    names = find_references(json.dumps({key: spec[key] for key in DECISIVE_KEYS}, default=str))
-    return {name: os.environ.get(name, "") for name in names if not is_secret_name(name)}
 
 
 def _flatten(part: str, node: Any) -> Iterator[tuple[str, str]]:

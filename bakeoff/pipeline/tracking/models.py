@@ -183,15 +183,13 @@ def describe_flavors(types: Sequence[str], code: str | None = None) -> dict[str,
 @cache
 def environment_files() -> Mapping[str, str]:
     """Return the files that list the packages a model needs, for pip and virtualenv: name -> text."""
-    tools = {name: requirement for name in TOOLS for requirement in pin_versions(name)}
-    packages = list(pin_versions(*PACKAGES))
     virtualenv = {
         "python": platform.python_version(),
-        "build_dependencies": [tools.get(name, name) for name in TOOLS],
+        "build_dependencies": [requirement for name in TOOLS for requirement in pin_versions(name) or (name,)],
         "dependencies": ["-r requirements.txt"],
     }
     return {
-        "requirements.txt": "\n".join(packages),
+        "requirements.txt": "\n".join(pin_versions(*PACKAGES)),
         "python_env.yaml": yaml.safe_dump(virtualenv, sort_keys=False),
     }
 
@@ -382,21 +380,15 @@ def open_model(store: Store, found: FoundModel, trust: Sequence[str] = ()) -> Mo
         changes: list[str] = []
         try:
             record = parse_record((folder / TRAINING_FILE).read_text(encoding="utf-8"))
-            changes = _compare_versions(record.versions)
+            then, now = record.versions, provenance.read_versions()
+            changes = [
+                f"The model was fitted with {name} {then[name]}, and this is {now[name]}; predictions may differ."
+                for name in DECISIVE_PACKAGES
+                if name in then and then[name].split(".")[:2] != now[name].split(".")[:2]
+            ]
             estimator, notes = read_reviewed_estimator(folder, trust)
         except UntrustedType as error:
             raise UserError(f"{title} {error}") from None
         except (MissingCode, UnreadableEstimator, UnreadableRecord, UnicodeDecodeError) as error:
             raise UserError(" ".join([f"{title} cannot be used: {error}.", *changes])) from None
     return Model(estimator, record, found.name, (*changes, *notes))
-
-
-def _compare_versions(then: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each package whose version differs from the one with which a model was fitted."""
-    now = provenance.read_versions()
-    return [
-        f"The model was fitted with {name} {then[name]}, and this is {now[name]}; predictions may differ."
-        for name in DECISIVE_PACKAGES
-        # The third number only denotes bug fixes.
-        if name in then and then[name].split(".")[:2] != now[name].split(".")[:2]
-    ]

@@ -24,7 +24,7 @@ from bakeoff.pipeline.audit import LEAK, LeakError, describe_audit
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.experiment.builder import PartCache
-from bakeoff.pipeline.model.training_record import TrainingRecord, make_training_record
+from bakeoff.pipeline.model.training_record import make_training_record
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.tables.markup import escape_markdown
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_in_values, hide_secrets
@@ -173,7 +173,17 @@ class MLflowRun:
         path = list_metrics(report.get_pruning_path(model), now)
         self._pending.add([*self._scores.take_metrics(now), *path], report.get_tuned_params(model))
         folds = self._scores.folds
-        training = self._make_training_record(model) if self._keep_model else None
+        training = None
+        if self._keep_model:
+            training = make_training_record(
+                self._experiment,
+                model,
+                run_id=self.run_id,
+                run_name=self._description.name,
+                dataset_config=self._description.dataset,
+                scores=self._scores.means,
+                versions=provenance.read_versions(),
+            )
         results = RunResults(self._description, self._experiment, folds, model, figures, training)
         # From here on the results are complete: if the store is lost now, they are kept on this machine.
         self._results = results
@@ -252,17 +262,6 @@ class MLflowRun:
         """Stop the heartbeat and set the final status."""
         self._heartbeat.stop()
         self._store.writer.end_run(self.run_id, status, self._read_clock())
-
-    def _make_training_record(self, model: FittedModel) -> TrainingRecord:
-        return make_training_record(
-            self._experiment,
-            model,
-            run_id=self.run_id,
-            run_name=self._description.name,
-            dataset_config=self._description.dataset,
-            scores=self._scores.means,
-            versions=provenance.read_versions(),
-        )
 
     def _count_looks(self) -> dict[str, str]:
         """Return the tag ``looks``: the number of configurations scored on these test rows, including this one.

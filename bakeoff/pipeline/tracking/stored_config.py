@@ -36,7 +36,10 @@ def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
         raise UserError(
             f"run {run_id} has no artifact {CONFIG_FILE}: it was deleted, or the run was not stored by bakeoff."
         )
-    return _parse_config(text, run_id)
+    spec: dict[str, Any] = load_yaml(text, f"{CONFIG_FILE} of run {run_id}")
+    if not isinstance(spec, dict) or "learner" not in spec:
+        raise UserError(f"{CONFIG_FILE} of run {run_id} is not a configuration of bakeoff.")
+    return spec
 
 
 def restore_config(
@@ -112,13 +115,6 @@ def _replace_paths(node: Mapping[str, Any], replace: Callable[[str], Path]) -> d
         if paths:
             replaced[key] = paths if len(paths) > 1 else paths[0]
     return replaced
-
-
-def _parse_config(text: str, run_id: str) -> dict[str, Any]:
-    spec = load_yaml(text, f"{CONFIG_FILE} of run {run_id}")
-    if not isinstance(spec, dict) or "learner" not in spec:
-        raise UserError(f"{CONFIG_FILE} of run {run_id} is not a configuration of bakeoff.")
-    return spec
 
 
 def _find_source(run: Any) -> str:
