@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.singleton import Singleton
-from hydra.core.utils import JobRuntime, configure_log, env_override
+from hydra.core.utils import JobRuntime, configure_log
 from hydra.types import RunMode
 from hydra.version import VersionBase
 from omegaconf import MISSING, DictConfig, OmegaConf, open_dict, read_write
@@ -129,13 +129,6 @@ def compose_parts(words: Sequence[str], keys: Iterable[str]) -> dict[str, Any]:
 
 
 @contextmanager
-def job_environment(run: ComposedRun) -> Iterator[None]:
-    """Set the environment variables in ``hydra.job.env_set`` while a block runs."""
-    with env_override(run.own.hydra.job.env_set):
-        yield
-
-
-@contextmanager
 def run_folder(run: ComposedRun) -> Iterator[None]:
     """Write the folder of a run as Hydra does, and set up the log and the current folder for the block.
 
@@ -220,7 +213,16 @@ def resolve_config(composed: DictConfig) -> dict[str, Any]:
         _insert_members(composed.learner)
     spec = _resolve_values(composed)
     check_keys(composed)
-    _separate_order(spec)
+    tuning: Any = spec.get("tuning")
+    searches = isinstance(tuning, dict) and "space" in tuning
+    # Values under space replace the default space, but not the order of its parameters, which is not a parameter.
+    spaces = [tuning["space"] if searches else None, spec.get("space"), spec.get(DEFAULT_SPACE_KEY)]
+    found = [space.pop(SIMPLER_KEY) for space in spaces if isinstance(space, dict) and SIMPLER_KEY in space]
+    # The default is not recorded, so hashes are the same as before there was a choice.
+    if searches and tuning.get("select") == DEFAULT_SELECT:
+        del tuning["select"]
+    elif searches and "select" in tuning and found:
+        tuning[SIMPLER_KEY] = found[0]
     return {str(key): value for key, value in spec.items() if key != DEFAULT_SPACE_KEY}
 
 
@@ -229,19 +231,16 @@ def _insert_members(learner: DictConfig) -> None:
     given: Any = OmegaConf.to_container(learner, resolve=False)
     with read_write(learner), open_dict(learner):
         if isinstance(given.get(MEMBERS_KEY), list):
-            learner[MEMBERS_KEY] = _number_members([_make_member(item) for item in given[MEMBERS_KEY]])
+            members = [_make_member(item) for item in given[MEMBERS_KEY]]
+            names = [str(name) for name, *_ in members]
+            # Options that occur several times are numbered, because scikit-learn needs distinct names.
+            learner[MEMBERS_KEY] = [
+                [f"{name}_{names[:place].count(name) + 1}" if names.count(name) > 1 else name, *further]
+                for place, (name, *further) in enumerate(members)
+            ]
         for key in MEMBER_KEYS:
             if isinstance(given.get(key), str | dict) and TARGET_KEY not in given[key]:
                 learner[key] = _make_member(given[key])[1]
-
-
-def _number_members(members: list[Any]) -> list[Any]:
-    """Number options that occur several times, because scikit-learn needs distinct names."""
-    names = [str(name) for name, *_ in members]
-    return [
-        [f"{name}_{names[:place].count(name) + 1}" if names.count(name) > 1 else name, *further]
-        for place, (name, *further) in enumerate(members)
-    ]
 
 
 def _make_member(item: Any) -> Any:
@@ -261,20 +260,6 @@ def _make_member(item: Any) -> Any:
     return [name, {**keys, **further}]
 
 
-def _separate_order(spec: dict[str, Any]) -> None:
-    """Remove the declaration of simpler values, which is not a parameter, from spaces; tuning keeps it if needed."""
-    tuning: Any = spec.get("tuning")
-    searches = isinstance(tuning, dict) and "space" in tuning
-    # Values under space replace the default space, but not the order of its parameters.
-    spaces = [tuning["space"] if searches else None, spec.get("space"), spec.get(DEFAULT_SPACE_KEY)]
-    found = [space.pop(SIMPLER_KEY) for space in spaces if isinstance(space, dict) and SIMPLER_KEY in space]
-    # The default is not recorded, so hashes are the same as before there was a choice.
-    if searches and tuning.get("select") == DEFAULT_SELECT:
-        del tuning["select"]
-    elif searches and "select" in tuning and found:
-        tuning[SIMPLER_KEY] = found[0]
-
-
 def _resolve_values(composed: DictConfig, *, throw_on_missing: bool = True) -> dict[str, Any]:
     """Return a composed configuration as plain dicts and lists.
 
@@ -291,7 +276,11 @@ def _resolve_values(composed: DictConfig, *, throw_on_missing: bool = True) -> d
         register_resolver(RESOLVER, record_variable, replace=True)
         values: Any = OmegaConf.to_container(composed, resolve=True, throw_on_missing=throw_on_missing)
         if read:
-            register_resolver(RESOLVER, _keep_reference, replace=True)
+            register_resolver(
+                RESOLVER,
+                lambda name, *default: f"${{oc.env:{name}}}" if name in os.environ else oc.env(name, *default),
+                replace=True,
+            )
             _keep_references(values, composed)
     finally:
         register_resolver(RESOLVER, oc.env, replace=True)
@@ -311,11 +300,6 @@ def _resolve_values(composed: DictConfig, *, throw_on_missing: bool = True) -> d
                 "the value itself, in a query as :NAME with dataset.parameters={NAME: VALUE}."
             )
     return values
-
-
-def _keep_reference(name: str, *default: Any) -> Any:
-    """Return a reference to a variable instead of its value, if it is set."""
-    return f"${{oc.env:{name}}}" if name in os.environ else oc.env(name, *default)
 
 
 def _keep_references(values: dict[str, Any], composed: DictConfig) -> None:

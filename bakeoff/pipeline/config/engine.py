@@ -196,8 +196,6 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
     for folder in filter(None, (source.root_folder, source.folder)):
         if not os.path.isdir(folder):
             raise UserError(f"{folder}: this folder of options does not exist.")
-    if source.folder is not None:
-        require_own_names(Path(source.folder))
     leave_out_current_folder()
     register_schema()
     backup = get_gh_backup()
@@ -205,13 +203,10 @@ def open_engine(source: ConfigSource = SHIPPED_FILES) -> Iterator[Any]:
         version.setbase(VERSION_BASE)
     search_path = create_config_search_path(source.root_folder or str(CONF))
     before_schemas = SearchPathQuery(provider="schema")  # Hydra requires that they come last
-    own_folder = find_own_folder()
-    if own_folder is not None:
-        require_own_names(own_folder)
-        search_path.prepend("own options", f"{FILE_SCHEME}{own_folder}", before_schemas)
-    if source.folder is not None:
-        folder = f"{FILE_SCHEME}{os.path.abspath(source.folder)}"
-        search_path.prepend("command-line", folder, before_schemas)
+    for provider, own_folder in (("own options", find_own_folder()), ("command-line", source.folder)):
+        if own_folder is not None:
+            require_own_names(Path(own_folder))
+            search_path.prepend(provider, f"{FILE_SCHEME}{os.path.abspath(own_folder)}", before_schemas)
     engine = Hydra(JOB_NAME, GuardedLoader(search_path))
     GlobalHydra.instance().initialize(engine)
     try:
@@ -287,20 +282,17 @@ def set_values(composed: DictConfig, values: list[Override]) -> None:
         try:
             ConfigLoaderImpl._apply_overrides_to_config([word], composed)
         except ConfigCompositionException as error:
-            _require_kept(word)
+            if word.is_delete():
+                key = word.key_or_group
+                raise UserError(
+                    f"{word.input_line}: there is no key {key} with this value to remove; leave this word out."
+                ) from None
             fault = explain_error(error)
             if not isinstance(fault, UnknownKeys):
                 raise fault from None
             unknown += fault.faults
     if unknown:
         raise UnknownKeys(*unknown)
-
-
-def _require_kept(word: Override) -> None:
-    """Reject a word that removes a key; called if one of the words cannot be applied."""
-    if word.is_delete():
-        key = word.key_or_group
-        raise UserError(f"{word.input_line}: there is no key {key} with this value to remove; leave this word out.")
 
 
 @final
@@ -354,7 +346,15 @@ class GuardedLoader(ConfigLoaderImpl):
             if word.is_sweep_override() and run_mode == RunMode.RUN:
                 raise UserError(f"{given} gives one key several values; add -m to sweep over them.")
             if key == EXPERIMENT:
-                self._require_global(word.value())
+                names: Any = word.value()
+                for name in names if isinstance(names, list) else [names]:
+                    path = f"{EXPERIMENT}/{name}"
+                    experiment = self.repository.load_config(path)
+                    if experiment is not None and experiment.header.get("package") != "_global_":
+                        raise UserError(
+                            f"{path}{SUFFIX}: an experiment must begin with the line `# @package _global_`, before any "
+                            "other comment, because it sets keys of the whole configuration."
+                        )
             if key in GROUPS:
                 if word.is_add() or word.is_force_add():
                     raise UserError(f"{key} has an option already; replace it with {key}=NAME, without a plus sign.")
@@ -372,17 +372,6 @@ class GuardedLoader(ConfigLoaderImpl):
         values = [word for word in parsed if not self.repository.group_exists(word.key_or_group)]
         choices = [str(word.input_line) for word in parsed if word not in values]
         set_values(super().load_configuration(root, choices, run_mode), values)
-
-    def _require_global(self, names: Any) -> None:
-        """Reject experiments that would set keys below the key of their group."""
-        for name in names if isinstance(names, list) else [names]:
-            path = f"{EXPERIMENT}/{name}"
-            file = self.repository.load_config(path)
-            if file is not None and file.header.get("package") != "_global_":
-                raise UserError(
-                    f"{path}{SUFFIX}: an experiment must begin with the line `# @package _global_`, before any other "
-                    "comment, because it sets keys of the whole configuration."
-                )
 
     def read_files(self, root: str, words: list[str], run_mode: RunMode) -> list[tuple[str, Mapping[Any, Any]]]:
         """Return the names and contents of the user's files in the composition, each placed at its keys."""

@@ -7,7 +7,7 @@ from argparse import ArgumentError, Namespace
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import hide_secrets
@@ -106,21 +106,17 @@ def show(arguments: Namespace, source: ConfigSource) -> None:
         if arguments.hydra_help:
             engine.hydra_help(config_name=root, args_parser=make_flag_parser(), args=arguments)
         elif arguments.cfg:
-            _show_configuration(engine, root, arguments)
+            # With --resolve, values replace references.
+            with redirect_stdout(StringIO()) as shown:
+                engine.show_cfg(
+                    config_name=root,
+                    overrides=words,
+                    cfg_type=arguments.cfg,
+                    package=arguments.package,
+                    resolve=arguments.resolve,
+                )
+            print(hide_secrets(shown.getvalue(), " ".join(words)), end="")
         elif arguments.shell_completion:
             engine.shell_completion(config_name=root, overrides=words)
         else:
             engine.show_info(arguments.info, config_name=root, overrides=words)
-
-
-def _show_configuration(engine: Any, root: str, arguments: Namespace) -> None:
-    # With --resolve, values replace references.
-    with redirect_stdout(StringIO()) as shown:
-        engine.show_cfg(
-            config_name=root,
-            overrides=arguments.overrides,
-            cfg_type=arguments.cfg,
-            package=arguments.package,
-            resolve=arguments.resolve,
-        )
-    print(hide_secrets(shown.getvalue(), " ".join(arguments.overrides)), end="")

@@ -373,7 +373,16 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
             values.setdefault(argument.name, {})[key] = argument.read(text)
         else:
             values[argument.name] = argument.read(text)
-    values |= _place_words(placed, arguments, format_usage(verb, request))
+    places = [argument for argument in arguments if not argument.has_key]
+    n_required = sum(place.is_required for place in places)
+    has_too_many = len(placed) > len(places) and not (places and places[-1].is_list)
+    if len(placed) < n_required or has_too_many or any(word.startswith("-") for word in placed):
+        is_divided = any(word.endswith(("]", "}")) for word in placed)
+        cure = "the shell divides a value at its spaces: write 'KEY={NAME: VALUE}' in quotation marks; "
+        usage = format_usage(verb, request)
+        raise UserError(f"{shlex.join(placed) or 'no argument'} was given; {cure * is_divided}usage: {usage}")
+    for number, (place, word) in enumerate(zip(places, placed, strict=False)):
+        values[place.name] = tuple(placed[number:]) if place.is_list else place.read(word)
     for argument in arguments:
         if argument.is_required and argument.name not in values:
             raise UserError(f"{argument.word}=… must be given. {argument.sentence}")
@@ -428,30 +437,11 @@ def read_sentences(request: type) -> dict[str, str]:
     return sentences
 
 
-def _place_words(words: Sequence[str], arguments: Sequence[Argument], usage: str) -> dict[str, Any]:
-    """Return the values of words without a key by field name."""
-    places = [argument for argument in arguments if not argument.has_key]
-    n_required = sum(place.is_required for place in places)
-    has_too_many = len(words) > len(places) and not (places and places[-1].is_list)
-    if len(words) < n_required or has_too_many or any(word.startswith("-") for word in words):
-        is_divided = any(word.endswith(("]", "}")) for word in words)
-        cure = "the shell divides a value at its spaces: write 'KEY={NAME: VALUE}' in quotation marks; "
-        raise UserError(f"{shlex.join(words) or 'no argument'} was given; {cure * is_divided}usage: {usage}")
-    pairs = enumerate(places[: len(words)])
-    return {
-        place.name: tuple(words[number:]) if place.is_list else place.read(words[number]) for number, place in pairs
-    }
-
-
-def _read_boolean(text: str) -> bool:
-    return bool(BOOLEANS.index(text))
-
-
 READERS: Mapping[Any, Callable[[str], Any]] = {
     str: str,
     int: int,
     float: float,
-    bool: _read_boolean,
+    bool: lambda text: bool(BOOLEANS.index(text)),
     Path: expand_home,
     tuple[str, ...]: read_list,
 }

@@ -73,7 +73,9 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     trust = spec.get("trust") or []
     # This check precedes the imports that some of the choices below need.
     require_names(spec, "", trust)
-    _require_parts(spec)
+    for part in options.REQUIRED_GROUPS:
+        if not isinstance(spec.get(part), Mapping):
+            raise UserError(f"{part} must be set to an option: add {part}=NAME; `bakeoff list {part}` shows them.")
     settled = {
         key: dict(value) if isinstance(value, Mapping) else value
         for key, value in spec.items()
@@ -188,13 +190,6 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
     if is_open and hasattr(build.find_target(target, f"learner.{TARGET_KEY}", trust), "prune"):
         return {TARGET_KEY: "bakeoff.pipeline.stages.pruning.Pruning", "method": "best_first", **further}
     return {TARGET_KEY: "bakeoff.pipeline.stages.pruning.NoPruning", **further}
-
-
-def _require_parts(spec: Mapping[str, Any]) -> None:
-    """Reject a configuration without a mandatory part."""
-    for part in options.REQUIRED_GROUPS:
-        if not isinstance(spec.get(part), Mapping):
-            raise UserError(f"{part} must be set to an option: add {part}=NAME; `bakeoff list {part}` shows them.")
 
 
 def _require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> None:

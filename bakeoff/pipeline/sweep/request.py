@@ -202,7 +202,9 @@ def run_experiment(request: RunRequest) -> JobResult | None:
     KeyboardInterrupt
         Ctrl-C or SIGTERM; the run has ended as KILLED.
     """
-    from bakeoff.pipeline.config.compose_job import compose_job, job_environment, run_folder
+    from hydra.core.utils import env_override
+
+    from bakeoff.pipeline.config.compose_job import compose_job, run_folder
 
     composed = compose_job(request.words, request.source)
     seconds = read_duration("timeout", composed.composed.get("timeout"))
@@ -214,7 +216,7 @@ def run_experiment(request: RunRequest) -> JobResult | None:
     screen = RunScreen(request.quiet)
     folder = run_folder(composed) if request.is_command else nullcontext()
     try:
-        with job_environment(composed):
+        with env_override(composed.own.hydra.job.env_set):
             prepared, tracker = _open_job(composed, request.is_command)
             with folder:
                 if request.is_command and _store_kept_result(prepared, tracker, screen):
