@@ -217,7 +217,10 @@ class SweepCommand:
         parser = OverridesParser.create(config_loader=context.config_loader)
         grids = [parser.parse_overrides(words_of_grid) for words_of_grid in words]
         # The words of the master configuration set options of the sweep itself, which cannot vary between jobs.
-        _require_single_values(parser.parse_overrides(list_words(master.hydra.overrides.task)))
+        for override in parser.parse_overrides(list_words(master.hydra.overrides.task)):
+            key = override.key_or_group
+            if override.is_sweep_override() and key.split(".")[0] in SWEEP_KEYS:
+                raise UserError(f"{override.input_line}: {key} is a key of the whole sweep; give it a single value.")
         has_basic_launcher = master.hydra.launcher._target_ == BASIC_LAUNCHER
         options = SweepOptions.read(master)
         if options.budget is not None and not has_basic_launcher:
@@ -263,11 +266,10 @@ def _read_grids(params: Any) -> list[Mapping[str, str]]:
                 f"hydra.sweeper.params={override_text(grid)}: the values of a key are a text, as in "
                 "{learner: 'knn,svm'}, and several grids a list of such mappings."
             )
-    return [{str(key): _write_values(value) for key, value in grid.items()} for grid in grids]
-
-
-def _write_values(value: Any) -> str:
-    return value if isinstance(value, str) else override_text(value)
+    return [
+        {str(key): value if isinstance(value, str) else override_text(value) for key, value in grid.items()}
+        for grid in grids
+    ]
 
 
 def _list_params(params: Mapping[str, str], words: Sequence[str]) -> list[str]:
@@ -281,14 +283,6 @@ def _list_params(params: Mapping[str, str], words: Sequence[str]) -> list[str]:
         if secrets.hide_secrets(word) != word:
             raise UserError(f"hydra.sweeper.params: {key} contains the value of a secret; give {key} beside -m.")
     return [f"{key}={value}" for key, value in params.items() if key not in given]
-
-
-def _require_single_values(overrides: Sequence[Override]) -> None:
-    """Reject several values for a key of the sweep itself."""
-    for override in overrides:
-        if override.is_sweep_override() and override.key_or_group.split(".")[0] in SWEEP_KEYS:
-            key = override.key_or_group
-            raise UserError(f"{override.input_line}: {key} is a key of the whole sweep; give it a single value.")
 
 
 def expand_overrides(command: SweepCommand) -> list[JobWords]:

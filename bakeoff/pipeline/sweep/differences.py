@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.job_runner import JobResult
 from bakeoff.pipeline.tables.table import align_lines, make_table
@@ -150,22 +149,17 @@ def find_changes(stored: Mapping[str, str], repeated: Mapping[str, str]) -> tupl
 def measure_result(result: JobResult) -> dict[str, Values]:
     """Return the scores and the cells of the tables that would be stored for a result."""
     experiment, folds, model = result.prepared.experiment, result.folds, result.model
-    with TemporaryDirectory(prefix="bakeoff-") as name:
-        folder = Path(name)
+    with TemporaryDirectory(prefix="bakeoff-") as temporary:
+        folder = Path(temporary)
         card.write_tables(folder, experiment, folds, model)
         tables = {table: (folder / table).read_text(encoding="utf-8") for table in TABLES if (folder / table).is_file()}
-    return measure_record(_list_scores(experiment, folds, model), tables)
-
-
-def _list_scores(experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> dict[Place, float]:
-    """Return the numbers that would be stored for a result: (name, step) -> value."""
     values: dict[Place, float] = {(name, 0): mean for name, mean in card.summarize_folds(experiment, folds).items()}
     if len(folds) > 1:
         for fold in folds:
             values |= {(f"fold/{name}", fold.number): value for name, value in card.measure_fold(fold).items()}
     for name, series in card.get_pruning_path(model).items():
         values |= {(name, step): value for step, value in enumerate(series)}
-    return {place: value for place, value in values.items() if not np.isinf(value)}
+    return measure_record({place: value for place, value in values.items() if not np.isinf(value)}, tables)
 
 
 def measure_record(scores: Mapping[Place, float], tables: Mapping[str, str]) -> dict[str, Values]:

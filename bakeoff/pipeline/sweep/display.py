@@ -85,23 +85,19 @@ def make_tables(outcomes: Iterable[JobOutcome]) -> list[ResultTable]:
         The outcomes; those without a cell are ignored.
     """
     placed = [outcome for outcome in outcomes if outcome.cell is not None and outcome.kind != STOPPED]
-    results = _distinguish_cells(sorted(placed, key=lambda outcome: outcome.number))
-    headlines = dict.fromkeys(outcome.headline for outcome in results.values() if outcome.headline)
-    return [_make_table(metric, results) for metric in headlines]
-
-
-def _distinguish_cells(outcomes: Sequence[JobOutcome]) -> dict[tuple[str, str], JobOutcome]:
-    """Return the outcomes by configuration and dataset, with distinct names for different jobs and different data."""
-    cells = [outcome.cell for outcome in outcomes if outcome.cell is not None]
-    names = [name for name, _ in {(cell.dataset, cell.dataset_digest) for cell in cells}]
+    cells = {outcome.number: outcome.cell for outcome in placed if outcome.cell is not None}
+    names = [name for name, _ in {(cell.dataset, cell.dataset_digest) for cell in cells.values()}]
     results: dict[tuple[str, str], JobOutcome] = {}
-    for outcome, (configuration, dataset, digest) in zip(outcomes, cells, strict=True):
+    for outcome in sorted(placed, key=lambda outcome: outcome.number):
+        configuration, dataset, digest = cells[outcome.number]
+        # Different jobs and different data have distinct names.
         if names.count(dataset) > 1:
             dataset = f"{dataset} {digest[:DIGEST_LETTERS]}"
         if (configuration, dataset) in results:
             configuration = f"{configuration} #{outcome.number}"
         results[configuration, dataset] = outcome
-    return results
+    headlines = dict.fromkeys(outcome.headline for outcome in results.values() if outcome.headline)
+    return [_make_table(metric, results) for metric in headlines]
 
 
 def _make_table(metric: str, results: Mapping[tuple[str, str], JobOutcome]) -> ResultTable:
@@ -157,9 +153,7 @@ def add_stored_scores(outcomes: Sequence[JobOutcome], store: Store | None) -> li
     if store is None or not ids:
         return list(outcomes)
     stored = {run.run_id: run for run in read_scores(store, ids)}
-    return [
-        outcome if outcome.metrics else _add_scores(outcome, stored.get(outcome.run_id or "")) for outcome in outcomes
-    ]
+    return [_add_scores(outcome, stored.get(outcome.run_id or "")) for outcome in outcomes]
 
 
 def _add_scores(outcome: JobOutcome, run: StoredRun | None) -> JobOutcome:

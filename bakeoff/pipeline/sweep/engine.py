@@ -294,7 +294,9 @@ class SweepEngine:
             get_tracker(self.runner.resources, job.spec).open_store()
         done = [job.to_outcome(SKIPPED, job.reason, job.run_id) for job in plan.with_state(DONE)]
         outcomes = [*report.outcomes, *done]
-        search = self._choose_search(plan)
+        search: Search = ListedJobs(to_do, self._uses_workers)
+        if self.options.budget is not None:
+            search = BudgetedJobs(order_jobs(add_estimates(plan, self.runner)), self._deadline)
         with self.open_executor(search) as run_jobs:
             store = find_store(plan.jobs, self.runner)
             if store is not None:
@@ -319,12 +321,6 @@ class SweepEngine:
         store = find_store(report.plan.jobs, self.runner)
         tracking = {} if store is None else report.plan.identified[0].spec["tracking"]
         return replace(report, outcomes=add_stored_scores(report.outcomes, store), tracking=tracking)
-
-    def _choose_search(self, plan: Plan) -> Search:
-        """Return the jobs that are not done, in the order in which they run."""
-        if self.options.budget is None:
-            return ListedJobs(plan.with_state(TO_DO), self._uses_workers)
-        return BudgetedJobs(order_jobs(add_estimates(plan, self.runner)), self._deadline)
 
     @contextmanager
     def open_executor(self, search: Search) -> Iterator[RunJobs]:

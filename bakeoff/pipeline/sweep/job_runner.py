@@ -19,7 +19,6 @@ from bakeoff.pipeline.audit import Audit, AuditVerdict, NoAudit
 from bakeoff.pipeline.checks import FigureChoice, check_experiment, check_splits, choose_figures
 from bakeoff.pipeline.checks.storage import check_models, uses_own_code
 from bakeoff.pipeline.config import settle, words
-from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import StoreError, UserError, hiding_values
 from bakeoff.pipeline.experiment import (
     Experiment,
@@ -156,11 +155,6 @@ def settle_rows(spec: Mapping[str, Any], resources: PartCache) -> dict[str, Any]
     return settle.settle_decision_rows(spec, has_free_rows=resources.get_dataset(spec).names_validation_rows)
 
 
-def always_continue(folds: Sequence[FoldResult]) -> bool:
-    """Return True, so that every fold is evaluated."""
-    return True
-
-
 REPORT_SECONDS = 0.5
 """The shortest time between two reports of a job, so that a shorter job makes only one report."""
 
@@ -182,7 +176,7 @@ class Meter:
     """
 
     def __init__(self, experiment: Experiment, splits: Splits, show: ShowWork) -> None:
-        self.experiment = replace(experiment, count_fit=self._count_fit)
+        self.experiment = replace(experiment, count_fit=lambda: self._report(fits=self._work.fits + 1))
         self._per_split = experiment.fits_per_split
         self._work = Work(0, self._per_split * len(splits.fitted), 0, len(splits.folds))
         self._show = show
@@ -195,9 +189,6 @@ class Meter:
             # Fits in other processes, and candidates that were left out, have not been counted.
             self._report(folds=n_done, fits=n_done * self._per_split)
             yield fold
-
-    def _count_fit(self) -> None:
-        self._report(fits=self._work.fits + 1)
 
     def _report(self, **done: int) -> None:
         """Change the counts, and report them if the last report was long ago."""
@@ -212,7 +203,7 @@ def execute_job(
     prepared: PreparedJob,
     tracker: Tracker,
     show_work: ShowWork = ignore_work,
-    should_continue: ContinueRule = always_continue,
+    should_continue: ContinueRule = lambda folds: True,
     *,
     resume: bool = True,
 ) -> JobResult:
@@ -344,7 +335,11 @@ class JobRunner:
             job_hash = hash_config(spec, digest)
         invocation = job.invocation
         name = name_run({**invocation.choices, "dataset": dataset.name}, spec, invocation.varying)
-        cell = _locate_result(spec, invocation, dataset.name, digest)
+        # The name of a file replaces its path.
+        keys = [key.partition(".")[2] for key in invocation.varying if key.startswith("dataset.")]
+        values = [f"{key}={spec['dataset'].get(key)}" for key in keys if key != "path" and key in spec["dataset"]]
+        configuration = name_configuration(invocation.choices, spec, invocation.varying)
+        cell = JobCell(configuration, " ".join([dataset.name, *values]), digest)
         return replace(job, spec=spec, name=name, hash=job_hash, dataset=dataset.name, cell=cell)
 
     def check_job(self, job: Job) -> Job:
@@ -512,13 +507,3 @@ def describe_result(job: Job, result: JobResult) -> JobOutcome:
         warnings=tuple(dict.fromkeys(warnings)),
         cell=job.cell,
     )
-
-
-def _locate_result(spec: Mapping[str, Any], invocation: Invocation, dataset: str, digest: str) -> JobCell:
-    """Return the position of a job's result in a table."""
-    varying = invocation.varying
-    # The name of a file replaces its path.
-    keys = [key.partition(".")[2] for key in varying if key.startswith("dataset.") and key != "dataset.path"]
-    values = [f"{key}={spec['dataset'].get(key)}" for key in keys if key in spec["dataset"]]
-    configuration = name_configuration(invocation.choices, spec, varying)
-    return JobCell(configuration, " ".join([dataset, *values]), digest)

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.config_hash import require_current_code
-from bakeoff.pipeline.sweep.done_jobs import Claims, find_done_jobs
+from bakeoff.pipeline.sweep.done_jobs import find_done_jobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import DONE, INVALID, NOT_RUN, TO_DO, Job, TimeKey
 from bakeoff.pipeline.sweep.run_screen import Announce, announce_long
@@ -90,7 +90,10 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, res
     hashes = {job.hash for job in found if job.hash}
     store = find_store(found, runner)
     claims = None if store is None else runner.claims_of(store)
-    found = [_count_claims(job, claims) for job in found]
+    # If the count of a claim changes later, the store is queried again.
+    found = [
+        replace(job, claim_count=claims.read_count(job.hash) if claims else 0) if job.hash else job for job in found
+    ]
     if resume and store is not None:
         done = find_done_jobs(store, hashes)
         others = [] if done else history.list_experiments_of_jobs(store, hashes)
@@ -193,13 +196,6 @@ def _identify(job: Job, runner: JobRunner) -> Job:
         return runner.identify_job(job)
     except UserError as error:
         return replace(job, state=INVALID, reason=str(error))
-
-
-def _count_claims(job: Job, claims: Claims | None) -> Job:
-    """Return a job with the count of its claim: if it changes later, the store is queried again."""
-    if not job.hash:
-        return job
-    return replace(job, claim_count=0 if claims is None else claims.read_count(job.hash))
 
 
 def _require_one_store(jobs: Sequence[Job]) -> None:

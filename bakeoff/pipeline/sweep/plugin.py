@@ -19,7 +19,6 @@ from bakeoff.pipeline.sweep.command import (
 from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.sweep.jobs import Job
 from bakeoff.pipeline.text import wording
-from bakeoff.pipeline.text.wording import count_nouns
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.engine import SweepReport
@@ -49,12 +48,12 @@ class PlanningSweeper:
         UserError
             An option of the sweep is invalid. Invalid jobs do not raise; the plan reports them.
         """
-        composed = command.request.composed or _compose_jobs(command)
+        announce = wording.make_console(stderr=True, quiet=command.request.quiet).print
+        composed = command.request.composed or _compose_jobs(command, announce)
         jobs, remarks = _leave_out_excluded(composed, command.options.exclude)
         if len(jobs) < len(composed):
             n_excluded = len(composed) - len(jobs)
-            announce = wording.make_console(stderr=True, quiet=command.request.quiet).print
-            announce(f"exclude leaves out {n_excluded} of {count_nouns(len(composed), 'combination')}")
+            announce(f"exclude leaves out {n_excluded} of {wording.count_nouns(len(composed), 'combination')}")
         require_few_jobs(len(composed), "the command", command.options.max_jobs)
         if command.options.method not in SPACE_METHODS:
             reject_unread_space(command.request.words, [job.spec for job in jobs if job.spec])
@@ -64,13 +63,12 @@ class PlanningSweeper:
         return SweepEngine(command, remarks).run(jobs)
 
 
-def _compose_jobs(command: SweepCommand) -> list[Job]:
+def _compose_jobs(command: SweepCommand, announce: Any) -> list[Job]:
     """Compose jobs from their overrides, by default those that the words of a command describe."""
     from bakeoff.pipeline.sweep.run_screen import announce_long
 
     jobs = expand_overrides(command) if command.request.jobs is None else command.request.jobs
     varying = list_varying_keys(jobs)
-    announce = wording.make_console(stderr=True, quiet=command.request.quiet).print
     watched = announce_long(jobs, "composing", announce)
     return [command.composer.compose_job(number, words, varying) for number, words in enumerate(watched)]
 

@@ -14,7 +14,6 @@ from rich.progress import Progress, TimeElapsedColumn
 
 from bakeoff.pipeline.checks import FigureChoice
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
-from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.identity.config_hash import describe_unidentified
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.sweep.job_runner import JobResult, PreparedJob
@@ -150,21 +149,17 @@ class RunScreen:
     def show_result(self, result: JobResult, store: Store | None) -> None:
         """Print the scores of a run, its figures, and where it is stored."""
         prepared = result.prepared
-        self._show_scores(prepared.experiment, result.folds, result.model)
+        experiment = prepared.experiment
+        means = summarize_folds(experiment, result.folds)
+        print_table(tabulate_means(experiment, means), self._out)
+        for sentence in describe_choices(experiment, result.folds, result.model, means):
+            self._out.print(escape(sentence))
+        warnings = {warning for fold in result.folds for warning in fold.model.warnings}
+        for warning in sorted(warnings):
+            self._err.print(f"[yellow]warning:[/] {escape(warning)}")
         self._show_figures(prepared.figure_choice, result.run_id, store)
         self._show_looks(prepared.description, store)
         self._show_run(result.run_id, store, prepared)
-
-    def _show_scores(self, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
-        """Print each metric on each part as mean ± standard deviation over folds, and the warnings of the learner."""
-        means = summarize_folds(experiment, folds)
-        print_table(tabulate_means(experiment, means), self._out)
-        for sentence in describe_choices(experiment, folds, model, means):
-            self._out.print(escape(sentence))
-        # Most folds cause the same warnings, so each warning is printed once.
-        warnings = {warning for fold in folds for warning in fold.model.warnings}
-        for warning in sorted(warnings):
-            self._err.print(f"[yellow]warning:[/] {escape(warning)}")
 
     def _show_looks(self, description: RunDescription, store: Store | None) -> None:
         """Print the number of configurations scored on the test rows of a run, unless it is the first one."""

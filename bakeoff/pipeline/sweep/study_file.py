@@ -117,14 +117,10 @@ def _read_jobs(content: Mapping[str, Any], sweep: str, settle: Settle) -> list[J
         if REFUSED in line:
             jobs.append(replace(job, state=INVALID, reason=str(line[REFUSED])))
         else:
-            jobs.append(replace(job, spec=settle(_read_spec(line, content["options"]))))
+            options = content["options"]
+            spec = {key: options[key][value] if key in options else value for key, value in line.items()}
+            for key, place in PLACES.items():
+                if spec["dataset"].get(key, place) != place:
+                    raise UserError(f"dataset.{key} of a study must be {place}.")
+            jobs.append(replace(job, spec=settle(spec)))
     return jobs
-
-
-def _read_spec(line: Line, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration of a job; reject a place of the data that its reader did not choose."""
-    spec = {key: options[key][value] if key in options else value for key, value in line.items()}
-    for key, place in PLACES.items():
-        if spec["dataset"].get(key, place) != place:
-            raise UserError(f"dataset.{key} of a study must be {place}.")
-    return spec

@@ -92,13 +92,9 @@ def _interrupt_once(number: int, frame: Any) -> None:
     """End the job as Ctrl-C does, and ignore further signals while its run is ended."""
     # Ctrl-C sends SIGINT, and the process of the sweep sends SIGTERM. If both have arrived, Python reports an error for
     # a signal ignored with SIG_IGN, but not for one with a handler.
-    signal.signal(signal.SIGTERM, _ignore_signal)
-    signal.signal(signal.SIGINT, _ignore_signal)
+    for ended_by in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(ended_by, lambda number, frame: None)
     raise KeyboardInterrupt
-
-
-def _ignore_signal(number: int, frame: Any) -> None:
-    """Do nothing."""
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bakeoff.pipeline.errors import UserError, require_package
+from bakeoff.pipeline.errors import UserError, first_line, require_package
 from bakeoff.pipeline.sweep.jobs import JobOutcome
 from bakeoff.pipeline.sweep.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
 
@@ -32,22 +32,21 @@ class RayLauncher(Launcher):
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no usage data
         import ray
 
+        init = self._ray["init"]
         if not ray.is_initialized():
-            _connect(self._ray["init"])
+            _require_listener(str(init.get("address") or os.environ.get("RAY_ADDRESS", "")))
+            try:
+                ray.init(**init)
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                raise UserError(f"hydra.launcher.ray.init: {' '.join(str(error).split())}") from error
         run_remotely = ray.remote(run_payload).options(**self._ray["remote"])
         references = [run_remotely.remote(payload) for payload in payloads]
-        return [partial(_wait_for, reference) for reference in references], partial(_cancel_all, references)
 
+        def cancel() -> None:
+            for reference in references:
+                ray.cancel(reference)
 
-def _connect(init: Mapping[str, Any]) -> None:
-    import ray
-
-    address = init.get("address") or os.environ.get("RAY_ADDRESS", "")
-    _require_listener(str(address))
-    try:
-        ray.init(**init)
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        raise UserError(f"hydra.launcher.ray.init: {' '.join(str(error).split())}") from error
+        return [partial(_wait_for, reference) for reference in references], cancel
 
 
 def _require_listener(address: str) -> None:
@@ -69,13 +68,5 @@ def _wait_for(reference: Any) -> JobOutcome:
     try:
         outcome: JobOutcome = ray.get(reference)
     except ray.exceptions.RayError as error:
-        first_line = str(error).splitlines()[0]
-        raise ChildProcessError(f"its worker ended ({type(error).__name__}): {first_line}") from error
+        raise ChildProcessError(f"its worker ended ({type(error).__name__}): {first_line(error)}") from error
     return outcome
-
-
-def _cancel_all(references: Sequence[Any]) -> None:
-    import ray
-
-    for reference in references:
-        ray.cancel(reference)

@@ -68,7 +68,12 @@ class SubmititLauncher(Launcher):
                 seconds = read_duration(f"hydra.launcher.{key}", parameters[key], unit)
                 assert seconds is not None
                 parameters[key] = math.ceil(seconds / UNITS[unit][1])
-        _require_submitit(self.cluster)
+        require_package("submitit", f"hydra/launcher=submitit_{self.cluster}", "slurm")
+        if self.cluster == "slurm" and shutil.which("sbatch") is None:
+            raise UserError(
+                "hydra/launcher=submitit_slurm: there is no sbatch on this machine; start the sweep on a machine that "
+                "submits to Slurm, or try it here with hydra/launcher=submitit_local."
+            )
         self._parameters = parameters
 
     def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:
@@ -91,16 +96,6 @@ class SubmititLauncher(Launcher):
             raise UserError(f"hydra/launcher=submitit_{cluster}: {' '.join(str(error).split())}") from error
         results = JobResults(partial(self.find_ended, jobs))
         return [partial(results.wait_for, job) for job in jobs], partial(self.cancel, jobs)
-
-
-def _require_submitit(cluster: str) -> None:
-    """Check that submitit is installed and that this machine can submit jobs."""
-    require_package("submitit", f"hydra/launcher=submitit_{cluster}", "slurm")
-    if cluster == "slurm" and shutil.which("sbatch") is None:
-        raise UserError(
-            "hydra/launcher=submitit_slurm: there is no sbatch on this machine; start the sweep on a machine that "
-            "submits to Slurm, or try it here with hydra/launcher=submitit_local."
-        )
 
 
 def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:

@@ -151,23 +151,6 @@ class StudySettings:
     objectives: list[str] | str | None
     storage: str | None
 
-    def require_trials(self, max_jobs: int) -> None:
-        """Reject a number of trials that is zero or exceeds the number of jobs that a sweep may have.
-
-        Parameters
-        ----------
-        max_jobs : int
-
-        Raises
-        ------
-        UserError
-        """
-        if not 1 <= self.n_trials <= max_jobs:
-            raise UserError(
-                f"hydra.sweeper.n_trials={self.n_trials} must be an integer from 1 to max_jobs={max_jobs}, the limit "
-                "of a sweep."
-            )
-
 
 @dataclass(frozen=True)
 class StudyKey:

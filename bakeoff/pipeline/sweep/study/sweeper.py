@@ -11,7 +11,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep import jobs, planning
+from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.command import SweepCommand
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepEngine, SweepReport
@@ -40,11 +40,20 @@ def run_study(settings: StudySettings, command: SweepCommand) -> SweepReport:
         raise UserError("budget limits sweeps; a study ends after hydra.sweeper.n_trials trials, so set that key.")
     if options.exclude:
         raise UserError("exclude leaves out combinations of a grid, which a study does not have; leave out exclude.")
-    settings.require_trials(options.max_jobs)
+    if not 1 <= settings.n_trials <= options.max_jobs:
+        raise UserError(
+            f"hydra.sweeper.n_trials={settings.n_trials} must be an integer from 1 to max_jobs={options.max_jobs}, the "
+            "limit of a sweep."
+        )
     space = parse_space(command.grids[0], command.composer, options.method)
     # Invalid options and values are found now rather than after an hour of trials.
     engine = SweepEngine(command)
-    report = engine.check(_compose_edges(space, command), resume=False)
+    # These jobs cover each option, each value of a list and both ends of each range.
+    edges = [
+        command.composer.compose_job(number, suggestion.overrides, tuple(suggestion.values))
+        for number, suggestion in enumerate(space.iterate_edges())
+    ]
+    report = engine.check(edges, resume=False)
     edge_jobs = report.plan.with_state(jobs.TO_DO)
     answer = SweepReport(report.outcomes, report.name, skips_invalid=options.skips_invalid)
     if not edge_jobs or (report.is_refused and not options.dry_run):
@@ -53,27 +62,14 @@ def run_study(settings: StudySettings, command: SweepCommand) -> SweepReport:
     display = SweepDisplay(settings.n_trials, command.request.quiet)
     if options.dry_run:
         display.show(f"study {key.name}: {key.aims}; {settings.n_trials} trials")
-        _show_space(space, report.plan, display)
+        for name, dimension in space.all_dimensions().items():
+            display.show(f"  {name}: {', '.join(dimension.value_texts) or dimension.distribution}")
+        invalid = report.plan.with_state(jobs.INVALID)
+        display.show(f"{len(edges)} jobs at the edges of this space were checked, {len(invalid)} cannot run")
+        for job in invalid:
+            display.show(f"  {job.name}: {job.reason}")
         return replace(answer, is_dry_run=True)
     return replace(answer, outcomes=_run_trials(settings, key, space, engine, display))
-
-
-def _compose_edges(space: SearchSpace, command: SweepCommand) -> list[jobs.Job]:
-    """Return jobs that cover each option, each value of a list and both ends of each range."""
-    return [
-        command.composer.compose_job(number, suggestion.overrides, tuple(suggestion.values))
-        for number, suggestion in enumerate(space.iterate_edges())
-    ]
-
-
-def _show_space(space: SearchSpace, edge_plan: planning.Plan, display: SweepDisplay) -> None:
-    """Print the search space, and the invalid jobs at its edges."""
-    for name, dimension in space.all_dimensions().items():
-        display.show(f"  {name}: {', '.join(dimension.value_texts) or dimension.distribution}")
-    invalid = edge_plan.with_state(jobs.INVALID)
-    display.show(f"{len(edge_plan.jobs)} jobs at the edges of this space were checked, {len(invalid)} cannot run")
-    for job in invalid:
-        display.show(f"  {job.name}: {job.reason}")
 
 
 def _run_trials(
@@ -159,8 +155,7 @@ def build_pruner(given: Mapping[str, Any], key: StudyKey, *, is_local: bool) -> 
 
 def _build_optuna_object(config: Mapping[str, Any], name: str, key: StudyKey) -> Any:
     trust = tuple(key.spec["trust"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+    with warnings.catch_warnings(action="ignore", category=optuna.exceptions.ExperimentalWarning):
         return build_object(config, name, trust)
 
 

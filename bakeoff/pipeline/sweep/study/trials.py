@@ -6,7 +6,7 @@ Several processes can share a study, and each may leave trials unfinished.
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -87,7 +87,9 @@ class TrialSearch(engine.Search):
         """Yield the job of each trial; a refused job is recorded at once."""
         while True:
             self._end_orphans()
-            if self._count_used() >= self.n_jobs:
+            trials = self.study.get_trials(deepcopy=False)
+            n_used = sum(trial.state != TrialState.FAIL or trial.number >= self._first_number for trial in trials)
+            if n_used >= self.n_jobs:
                 return
             trial = self._start_trial()
             suggestion = self.space.suggest(partial(Dimension.suggest_value, trial=trial))
@@ -113,7 +115,10 @@ class TrialSearch(engine.Search):
         trial = self.running[outcome.number]
         is_finished = outcome.kind in (FINISHED, SKIPPED)
         if is_finished and not outcome.metrics:
-            outcome = replace(outcome, metrics=self._read_stored_scores(outcome.run_id))
+            store = self._find_store()
+            if store is not None and outcome.run_id is not None:
+                (stored,) = stored_runs.read_stored_runs(store, [outcome.run_id])
+                outcome = replace(outcome, metrics=stored.metrics)
         outcome = show_objectives(outcome, self.key.objectives)
         if is_finished:
             self._complete(trial, outcome)
@@ -180,11 +185,6 @@ class TrialSearch(engine.Search):
             trial.set_user_attr(attribute, content)
             self.study.tell(trial, values, state)
 
-    def _count_used(self) -> int:
-        """Return the number of trials that count towards `n_jobs`: finished, running, or failed during this command."""
-        trials = self.study.get_trials(deepcopy=False)
-        return sum(trial.state != TrialState.FAIL or trial.number >= self._first_number for trial in trials)
-
     def _end_orphans(self) -> None:
         """Mark trials of lost processes as failed; a trial with the same job takes its scores from the store."""
         for found in self.study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
@@ -218,11 +218,6 @@ class TrialSearch(engine.Search):
 
     def _find_store(self) -> Store | None:
         return run.get_tracker(self.runner.resources, self.key.spec).find_store()
-
-    def _read_stored_scores(self, run_id: str | None) -> Mapping[str, float]:
-        """Return the scores of an earlier run."""
-        store = self._find_store()
-        return {} if store is None or run_id is None else stored_runs.read_stored_runs(store, [run_id])[0].metrics
 
 
 def show_objectives(outcome: JobOutcome, objectives: Sequence[Objective]) -> JobOutcome:
