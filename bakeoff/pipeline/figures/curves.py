@@ -154,8 +154,7 @@ def order_rows(experiment: Experiment, fold: FoldResult) -> np.ndarray:
 def _evaluate_part(experiment: Experiment, fold: FoldResult, rows: np.ndarray) -> tuple[Mapping[str, float], str]:
     """Return the scores of a fold trained on some of its rows, or the learner's reason if there are none."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return evaluate_split(experiment, fold.number, replace(fold.split, train=rows)).scores, ""
     except (ValueError, UserError) as error:
         # A few rows may have only one class, or be fewer than the requested neighbours.

@@ -169,7 +169,14 @@ def draw_dependences(curves: Sequence[Curve], outputs: Sequence[str]) -> Figure:
         add_title(axes, curve.column)
     if len(outputs) > 1:
         add_legend(figure, "output", dict(zip(outputs, lines, strict=True)))
-    _draw_counts(panels, curves)
+    low, high = panels[0].get_ylim()
+    room = COUNT_SHARE * (high - low)
+    for axes, curve in zip(panels, curves, strict=True):
+        places = _place_values(curve)
+        width = 0.8 * np.diff(np.sort(places)).min()
+        heights = 0.9 * room * np.array(curve.counts) / max(*curve.counts, 1)
+        axes.bar(places, heights, width, bottom=low - room, color=GRID_COLOUR, zorder=0)
+    panels[0].set_ylim(low - room, high)
     return figure
 
 
@@ -197,15 +204,3 @@ def _place_values(curve: Curve) -> np.ndarray:
         return np.arange(len(numbers), dtype=float)
     gap = MISSING_DISTANCE * (np.nanmax(numbers) - np.nanmin(numbers) or 1.0)
     return np.where(np.isnan(numbers), np.nanmax(numbers) + gap, numbers)
-
-
-def _draw_counts(panels: Sequence[Axes], curves: Sequence[Curve]) -> None:
-    """Draw the number of rows at each value as grey bars in a part of the axis added below the curves."""
-    low, high = panels[0].get_ylim()
-    room = COUNT_SHARE * (high - low)
-    for axes, curve in zip(panels, curves, strict=True):
-        places = _place_values(curve)
-        width = 0.8 * np.diff(np.sort(places)).min()
-        heights = 0.9 * room * np.array(curve.counts) / max(*curve.counts, 1)
-        axes.bar(places, heights, width, bottom=low - room, color=GRID_COLOUR, zorder=0)
-    panels[0].set_ylim(low - room, high)

@@ -219,8 +219,7 @@ class FinishedRun:
             # result may differ from that of fitting and transforming together.
             X, seen, unseen = preprocess_tables(pipeline, X_train, y_train, X_train, X_test)
             parts = {"train": (seen, y_train, train_weights), "test": (unseen, y_test, test_weights)}
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
+            with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
                 given = prepare_rows(self.experiment, X, y_train, train_weights)
                 fits = fit_candidates(pipeline[-1], grids, given.X, given.y, weights=given.weights)
                 for position, learner, _ in fits:

@@ -201,7 +201,10 @@ class StepPictures:
             self.axes.axvline(neighbours.query[0], color=TEXT_COLOUR, linestyle=":")
         else:
             starts = np.broadcast_to(neighbours.query, ends.shape)
-            self._mark_query(*neighbours.query)
+            x, y = neighbours.query
+            star: Any = {"c": "white", "marker": "*", "edgecolors": TEXT_COLOUR}
+            self.axes.scatter(x, y, s=QUERY_MARKER_AREA, **star)
+            self.axes.annotate("query", (x, y), (0, -14), textcoords="offset points", **TEXT, bbox=NUMBER_BOX)
         x, y = np.stack([starts, ends]).transpose(2, 0, 1)  # (2, k) each
         self.axes.plot(x, y, color=MUTED_COLOUR, linewidth=1, zorder=1)
         if len(ends) <= MAX_LABELLED:
@@ -210,11 +213,6 @@ class StepPictures:
         if len(ends) < len(self.points):
             self._mark_rows(neighbours.rows)
         return f"The training rows and the query {neighbours.query} with lines to rows {neighbours.rows}"
-
-    def _mark_query(self, x: float, y: float) -> None:
-        star: Any = {"c": "white", "marker": "*", "edgecolors": TEXT_COLOUR}
-        self.axes.scatter(x, y, s=QUERY_MARKER_AREA, **star)
-        self.axes.annotate("query", (x, y), (0, -14), textcoords="offset points", **TEXT, bbox=NUMBER_BOX)
 
     def _draw_predictions(self) -> str:
         """Draw the predicted class or value at each point."""

@@ -195,10 +195,6 @@ def _make_json_cell(cell: Any) -> Any:
     return cell
 
 
-def _write_parquet(table: pd.DataFrame, path: Path) -> None:
-    table.to_parquet(path, index=False)
-
-
 def _write_arrow(table: pd.DataFrame, path: Path) -> None:
     table.to_feather(path, compression="uncompressed")
 
@@ -224,7 +220,7 @@ def _write_excel(table: pd.DataFrame, path: Path) -> None:
 WRITERS: Mapping[str, Callable[..., None]] = {
     ".csv": write_csv,
     ".tsv": partial(write_csv, separator="\t"),
-    ".parquet": _write_parquet,
+    ".parquet": lambda table, path: table.to_parquet(path, index=False),
     ".feather": _write_arrow,
     ".arrow": _write_arrow,
     ".jsonl": _write_json_lines,
@@ -389,7 +385,11 @@ def require_output(
         if _is_same(path, each):
             raise UserError(f"output={str(path)!r} is the file {each}, which is an input; name another file.")
     require_apart_from_store(path, store)
-    _require_writable(path)
+    folder = path.resolve().parent
+    # A device such as /dev/null would be replaced by a file.
+    is_other = path.exists() and not path.is_file()
+    if is_other or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UserError(f"output={str(path)!r} cannot be written; choose a file in a folder that you can write to.")
     kind.require_own(path)
     return path
 
@@ -546,14 +546,6 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file completely or not at all; text as UTF-8."""
     with replace_file(path) as temporary:
         temporary.write_bytes(content if isinstance(content, bytes) else content.encode())
-
-
-def _require_writable(path: Path) -> None:
-    folder = path.resolve().parent
-    # A device such as /dev/null would be replaced by a file.
-    is_other = path.exists() and not path.is_file()
-    if is_other or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UserError(f"output={str(path)!r} cannot be written; choose a file in a folder that you can write to.")
 
 
 def _is_same(path: Path, other: Path) -> bool:

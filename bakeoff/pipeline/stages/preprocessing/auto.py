@@ -265,7 +265,15 @@ class AutoPreprocessing:
 
 def _list_numeric_steps(needs: LearnerInput, fills: bool) -> list[Step]:
     if needs.needs_codes:
-        return _list_interval_steps()
+        bins = KBinsDiscretizer(
+            n_bins=N_BINS,
+            encode="ordinal",
+            strategy="quantile",
+            quantile_method="averaged_inverted_cdf",
+            subsample=None,
+        )
+        intervals = Step(f"{N_BINS} intervals of equal frequency", AsIntervals(bins))
+        return [intervals, Step("codes", OrderCodes()), _fill_most_frequent()]
     steps = []
     if fills:
         steps.append(Step("median in missing cells", _make_imputer("median")))
@@ -274,15 +282,6 @@ def _list_numeric_steps(needs: LearnerInput, fills: bool) -> list[Step]:
     elif needs.is_scale_sensitive:
         steps.append(Step("standardized", StandardScaler()))
     return steps
-
-
-def _list_interval_steps() -> list[Step]:
-    """Return the steps that replace a number by the code of its interval."""
-    bins = KBinsDiscretizer(
-        n_bins=N_BINS, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf", subsample=None
-    )
-    intervals = Step(f"{N_BINS} intervals of equal frequency", AsIntervals(bins))
-    return [intervals, Step("codes", OrderCodes()), _fill_most_frequent()]
 
 
 def _fill_most_frequent() -> Step:

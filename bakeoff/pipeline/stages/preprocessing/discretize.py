@@ -199,7 +199,10 @@ def find_cuts(cells: np.ndarray, codes: np.ndarray) -> np.ndarray:
         middle = _find_best_cut(counts[first:end])
         if middle is None:
             continue
-        cuts.append(_halve(values[first + middle - 1], values[first + middle]))
+        lower, upper = values[first + middle - 1 : first + middle + 1]
+        halfway = lower + (upper - lower) / 2
+        # The cut is above the lower value even if no number lies between them.
+        cuts.append(float(halfway if lower < halfway <= upper else upper))
         open_ranges += [(first, first + middle), (first + middle, end)]
     return np.sort(np.array(cuts))
 
@@ -243,9 +246,3 @@ def compute_entropy(counts: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         logarithms = np.where(shares > 0, np.log2(shares), 0.0)
     return np.asarray(-(shares * logarithms).sum(axis=-1) + 0.0)
-
-
-def _halve(lower: float, upper: float) -> float:
-    """Return the midpoint of two neighbouring values, above the lower one even if no number lies between them."""
-    middle = lower + (upper - lower) / 2
-    return float(middle if lower < middle <= upper else upper)

@@ -316,24 +316,15 @@ class GroupRareValues(EachColumn):
 
     def _learn(self, column: pd.Series, y: Any) -> list[str]:
         min_rows = self.min_frequency * len(column) if self.min_frequency < 1 else self.min_frequency
-        return _list_frequent_values(column, min_rows, self.max_values)
+        cells = column.astype(object).value_counts()
+        counts = {str(value): count for value, count in cells.items() if count >= min_rows}
+        most = None if self.max_values is None or len(counts) <= self.max_values else self.max_values - 1
+        return sorted(sorted(counts, key=lambda value: (-counts[value], value))[:most])
 
     def _replace(self, column: pd.Series, learned: list[str]) -> Any:
         cells = column.astype(object)
         is_rare = cells.notna() & ~cells.isin(learned)
         return pd.Categorical(np.where(is_rare, self.name, cells), categories=sorted({*learned, self.name}))
-
-
-def _list_frequent_values(column: pd.Series, min_rows: float, max_values: int | None) -> list[str]:
-    """Return the values of a column (n,) that are not rare, sorted: those in at least `min_rows` rows.
-
-    If more than `max_values` remain, the most frequent ones are kept; ties are broken by sorted order.
-    """
-    counts = {str(value): count for value, count in column.astype(object).value_counts().items() if count >= min_rows}
-    if max_values is None or len(counts) <= max_values:
-        return sorted(counts)
-    by_frequency = sorted(counts, key=lambda value: (-counts[value], value))
-    return sorted(by_frequency[: max_values - 1])
 
 
 DAY_SECONDS = 86400.0

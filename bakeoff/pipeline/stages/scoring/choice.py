@@ -94,12 +94,16 @@ def choose_metrics(
     if entries is None:
         chosen = _choose_defaults(task, learner)
     else:
-        _require_list(entries, task)
+        if isinstance(entries, str) or not isinstance(entries, Sequence) or not entries:
+            raise UserError(f"{KEY}={entries!r} must be a list of names, such as [{DEFAULTS[task][0]}]. {LISTING}")
         chosen = {}
         for entry in entries:
             name = name_entry(entry)
             if isinstance(entry, Mapping):
-                _require_new(name, chosen)
+                if name in chosen:
+                    raise UserError(
+                        f"{KEY} has two metrics called {name!r}; give one of them another name by its key name."
+                    )
                 assert target is not None
                 assert find_function is not None
                 metric = make_own_metric(entry, target, find_function)
@@ -227,16 +231,6 @@ def _find_named(name: str, task: str, further_names: Sequence[str]) -> Metric:
     is_of_other = name in get_task_metrics(other) or name in list_scorer_names(other)
     where = f" but of {other}" if is_of_other else ""
     raise UserError(f"{KEY} names {name!r}, which is not a metric of {task}{where}. {suggestion}")
-
-
-def _require_list(entries: Any, task: str) -> None:
-    if isinstance(entries, str) or not isinstance(entries, Sequence) or not entries:
-        raise UserError(f"{KEY}={entries!r} must be a list of names, such as [{DEFAULTS[task][0]}]. {LISTING}")
-
-
-def _require_new(name: str, chosen: Mapping[str, Metric]) -> None:
-    if name in chosen:
-        raise UserError(f"{KEY} has two metrics called {name!r}; give one of them another name by its key name.")
 
 
 def _require_methods(name: str, metric: Metric, learner: object) -> None:

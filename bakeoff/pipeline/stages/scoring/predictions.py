@@ -373,7 +373,10 @@ def predict_rows(
     decision = None
     if classes is not None and not labels_only:
         if hasattr(model, "predict_proba"):
-            probabilities = _place_columns(predict_probabilities(model, X, part), model, classes)
+            by_training_class = predict_probabilities(model, X, part)
+            columns = locate_labels(get_classes(model), classes, f"one of the classes_ of {name_learner(model)}")
+            probabilities = np.zeros((len(predicted), len(classes)))  # (m, c)
+            probabilities[:, columns] = by_training_class
         if hasattr(model, "decision_function") and (with_decision or probabilities is None):
             decision = compute_decision(model, X, part)  # (m,) or (m, c)
     return Predictions(truth, predicted, probabilities, decision, classes, positive, seconds, weights)
@@ -412,11 +415,3 @@ def encode_labels(predictions: Predictions) -> Predictions:
         classes=np.arange(len(classes)),
         positive=positive_code,
     )
-
-
-def _place_columns(by_training_class: np.ndarray, model: Any, classes: np.ndarray) -> np.ndarray:
-    """Return probabilities for all classes of the dataset, shape (m, c), from those for the classes of a model."""
-    columns = locate_labels(get_classes(model), classes, f"one of the classes_ of {name_learner(model)}")
-    probabilities = np.zeros((len(by_training_class), len(classes)))
-    probabilities[:, columns] = by_training_class
-    return probabilities

@@ -118,7 +118,20 @@ def fit_candidates(
     seconds : float
         The wall time of the fit; the first of a path includes the shared work of the path.
     """
-    groups = _list_groups(learner, grids, positions)
+    # The candidates that are fitted together, by position, with the parameter along whose path they lie.
+    groups: list[tuple[str | None, dict[int, dict[str, Any]]]] = []
+    n_before = 0
+    for grid in grids:
+        candidates = ParameterGrid(grid)
+        # Positions are counted across all grids, as in ParameterGrid.
+        allowed = range(n_before, n_before + len(candidates))
+        numbers = [position - n_before for position in (allowed if positions is None else sorted(positions))]
+        numbers = [number for number in numbers if 0 <= number < len(candidates)]
+        path = _choose_path_parameter(learner, grid)
+        for group in _group_candidates(grid, path, numbers):
+            has_path = len(group) > 1
+            groups.append((path if has_path else None, {n_before + number: candidates[number] for number in group}))
+        n_before += len(candidates)
     order = range(len(groups)) if seed is None else np.random.default_rng(seed).permutation(len(groups))
     for place in order:
         parameter, points = groups[place]
@@ -134,26 +147,6 @@ def fit_candidates(
             if fitted is None:  # the path has ended with an error of one of its values
                 fitted = next(_iter_fits(clone(learner).set_params(**point), None, (), rows))
             yield position, fitted, time.perf_counter() - started
-
-
-def _list_groups(
-    learner: Any, grids: Sequence[Grid], positions: Collection[int] | None
-) -> list[tuple[str | None, dict[int, dict[str, Any]]]]:
-    """Return the candidates that are fitted together, by position, with the parameter along whose path they lie."""
-    groups = []
-    n_before = 0
-    for grid in grids:
-        points = ParameterGrid(grid)
-        # Positions are counted across all grids, as in ParameterGrid.
-        allowed = range(n_before, n_before + len(points))
-        numbers = [position - n_before for position in (allowed if positions is None else sorted(positions))]
-        numbers = [number for number in numbers if 0 <= number < len(points)]
-        parameter = _choose_path_parameter(learner, grid)
-        for group in _group_candidates(grid, parameter, numbers):
-            has_path = len(group) > 1
-            groups.append((parameter if has_path else None, {n_before + number: points[number] for number in group}))
-        n_before += len(points)
-    return groups
 
 
 def _iter_fits(learner: Any, parameter: str | None, values: Sequence[Any], rows: FitRows) -> Iterator[Any]:

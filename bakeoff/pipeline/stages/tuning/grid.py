@@ -222,7 +222,18 @@ class GridTuning:
         UserError
             All candidates failed, or no score is defined.
         """
-        self._warn_of_absent_candidates(model[-1])
+        if not self.grids:
+            learner_name = type(model[-1]).__name__
+            warnings.warn(f"{learner_name} has no search space, so it is fitted without tuning", stacklevel=2)
+        for name, largest in self.largest.items():
+            given = [value for grid in self.grids for value in grid.get(name, ()) if isinstance(value, int)]
+            excluded = [str(value) for value in dict.fromkeys(given) if value > largest]
+            if excluded:
+                message = (
+                    f"tuning leaves out {name}={','.join(excluded)}, because the smallest part used for fitting has "
+                    f"{largest} rows"
+                )
+                warnings.warn(message, stacklevel=2)
         if not self.candidates:
             return model, None
         results = CandidateResults(self, model, data)
@@ -265,21 +276,6 @@ class GridTuning:
             return 1 + int(tried[INNER_FOLDS].sum())
         n_tried = len(self.candidates if tried is None else tried)
         return 1 + n_tried * max(self.folds, 1)
-
-    def _warn_of_absent_candidates(self, learner: BaseEstimator) -> None:
-        """Warn about a learner without candidates, and about values that the rows do not allow."""
-        learner_name = type(learner).__name__
-        if not self.grids:
-            warnings.warn(f"{learner_name} has no search space, so it is fitted without tuning", stacklevel=2)
-        for name, largest in self.largest.items():
-            given = [value for grid in self.grids for value in grid.get(name, ()) if isinstance(value, int)]
-            excluded = [str(value) for value in dict.fromkeys(given) if value > largest]
-            if excluded:
-                message = (
-                    f"tuning leaves out {name}={','.join(excluded)}, because the smallest part used for fitting has "
-                    f"{largest} rows"
-                )
-                warnings.warn(message, stacklevel=2)
 
 
 class CandidateResults:
@@ -359,8 +355,7 @@ class CandidateResults:
         place = (self.data.number, number)
         found = self.data.score_file.find(place, positions)
         if found is None:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with warnings.catch_warnings(record=True, action="always") as caught:
                 yield from self._fit_fold(number)
             messages = list(dict.fromkeys(str(warning.message) for warning in caught))
             scores = self.scores[rows, number].tolist()
