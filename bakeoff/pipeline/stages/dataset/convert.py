@@ -18,7 +18,7 @@ from bakeoff.pipeline.stages.dataset.kinds import (
     find_useless_kind,
     fit_kind,
 )
-from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, describe_century, find_date_formats, parse_dates
+from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, find_date_formats, parse_dates
 from bakeoff.pipeline.stages.dataset.table import (
     CONSTANT,
     DATE,
@@ -134,9 +134,11 @@ def describe_cells(cells: Cells, column: Column) -> Column:
     is_chosen = column.reason.startswith(DECLARED) or column.reason.endswith(KEPT)
     is_judged = column.role in (FEATURE, LEFT_OUT)
     suspicions = find_suspicions(cells, column.kind, is_chosen) if is_judged else ()
-    suspicions += tuple(
-        f"{cells.name}: {sentence}" for sentence in describe_century(cells.distinct.spellings, column.date_format)
-    )
+    if "%y" in column.date_format and cells.distinct.spellings:
+        first = cells.distinct.spellings[0]
+        year = parse_dates([first], column.date_format)[0].year
+        sentence = f"years of two digits are read as 1969 to 2068, {first!r} as {year}; write four digits for others."
+        suspicions += (f"{cells.name}: {sentence}",)
     described = replace(column, n_missing=n_missing, n_distinct=n_distinct, values=values, suspicions=suspicions)
     is_row_order = is_judged and column.kind == DATE and _follows_rows(cells, column)
     return replace(described, unit=cells.unit, is_row_order=is_row_order)

@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import chain, takewhile
+from itertools import takewhile
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
-from bakeoff.pipeline.stages.dataset.source import Source
+from bakeoff.pipeline.stages.dataset.source import TEXT_TYPE, Source
 from bakeoff.pipeline.stages.dataset.spelling import format_list_key, spell_cell
 from bakeoff.pipeline.stages.dataset.table import IDENTIFIER, NOMINAL, TEXT, Column
 from bakeoff.pipeline.text.wording import count_nouns
@@ -36,8 +34,7 @@ def leave_out_rows(source: Source, rules: ColumnRules) -> Source:
     if not rules.drop_rows:
         return source
     given = [*map(spell_cell, rules.drop_rows)]
-    spelled = [column.map(spell_cell, na_action="ignore") for _, column in source.frame.items()]
-    is_kept = ~np.any([cells.isin(given) for cells in spelled], axis=0)  # (n,)
+    is_kept = ~source.frame.map(spell_cell, na_action="ignore").isin(given).any(axis=1)  # (n,)
     if not is_kept.any():
         raise UserError(f"{format_list_key('drop_rows', given)} leaves out all rows; remove some of these cells.")
     parts = None if source.parts is None else source.parts[is_kept]
@@ -71,9 +68,8 @@ def suspect_rows(columns: Mapping[str, Column], frame: pd.DataFrame, numbers: pd
 
 def _find_labels(frame: pd.DataFrame) -> list[str]:
     """Return the cells that name a row of sums."""
-    texts = [cells.dropna().unique() for _, cells in frame.select_dtypes(["string", "category"]).items()]
-    values = pa.array(map(str, chain.from_iterable(texts)), pa.large_string())
-    return sorted({*values.filter(pc.match_substring_regex(values, TOTAL, ignore_case=True)).to_pylist()})
+    texts = frame.select_dtypes(["string", "category"]).astype(TEXT_TYPE)
+    return sorted({cell for _, text in texts.items() for cell in text[text.str.match(TOTAL, case=False, na=False)]})
 
 
 def _find_sums(frame: pd.DataFrame, numbers: pd.DataFrame) -> list[str]:

@@ -12,9 +12,10 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import quote_text
 
 BOOLEANS = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
-WHOLE_NUMBER = re.compile(r"(-?)(0|[1-9][0-9]*)\.0+")
+WHOLE_NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))\.0+")
 """An integer with zeros after the point; numbers with leading zeros are codes."""
 
 
@@ -45,13 +46,21 @@ def spell_cell(cell: object) -> str:
     ['true', 'true', '1', '1', '007', '2.5', '2024-02-29']
     """
     if isinstance(cell, str):
-        return _spell_text(cell)
+        if cell in BOOLEANS:
+            return cell.lower()
+        match = WHOLE_NUMBER.fullmatch(cell)
+        spelling = match[1] if match else cell
+        return "0" if spelling == "-0" else spelling
     if isinstance(cell, bool | np.bool_):
-        return "true" if cell else "false"
-    if isinstance(cell, datetime | date | np.datetime64):
-        return _spell_date(pd.Timestamp(cell))
-    if isinstance(cell, int | float | Decimal | np.integer | np.floating):
-        return _spell_number(cell)
+        return str(cell).lower()
+    if isinstance(cell, date | np.datetime64):
+        time = pd.Timestamp(cell)
+        return time.isoformat()[:10] if time == time.normalize() else str(time)
+    if isinstance(cell, Real | Decimal) and cell == cell and abs(cell) != float("inf"):
+        if cell == int(cell):
+            return str(int(cell))
+        # str() of NumPy's floats is their shortest spelling, for 32 bits as well.
+        return f"{cell:f}".rstrip("0") if isinstance(cell, Decimal) else str(cell)
     return str(cell)
 
 
@@ -62,27 +71,6 @@ def choose_spelling(declared: Sequence[Any]) -> Callable[[Any], str]:
     """
     texts = [value for value in declared if isinstance(value, str)]
     return str if len({*map(spell_cell, texts)}) < len(texts) else spell_cell
-
-
-def _spell_text(cell: str) -> str:
-    if cell in BOOLEANS:
-        return cell.lower()
-    match = WHOLE_NUMBER.fullmatch(cell)
-    spelling = match[1] + match[2] if match else cell
-    return "0" if spelling == "-0" else spelling
-
-
-def _spell_number(cell: Any) -> str:
-    if cell != cell or cell in (float("inf"), float("-inf")):
-        return str(cell)
-    if cell == int(cell):
-        return str(int(cell))
-    # str() of NumPy's floats is their shortest spelling, for 32 bits as well.
-    return f"{cell:f}".rstrip("0") if isinstance(cell, Decimal) else str(cell)
-
-
-def _spell_date(time: pd.Timestamp) -> str:
-    return time.isoformat()[:10] if time == time.normalize() else str(time)
 
 
 PLAIN_WORD = re.compile(r"[A-Za-z_][\w./-]*")
@@ -217,24 +205,21 @@ def make_missing_rule(na_values: Any, column: str) -> MissingRule:
     >>> make_missing_rule({"country": []}, "country").covers("NA")
     False
     """
-    if na_values is None:
+    is_by_column = isinstance(na_values, Mapping)
+    if na_values is None or (is_by_column and column not in na_values):
         return MissingRule()
-    if isinstance(na_values, Mapping):
-        if column not in na_values:
-            return MissingRule()
-        given = frozenset(_spell_all(na_values[column]))
-        return MissingRule(frozenset({EMPTY}) | given, frozenset(), given)
-    given = frozenset(_spell_all(na_values))
-    return MissingRule(EVERYWHERE | given, given=given)
-
-
-def _spell_all(spellings: Any) -> list[str]:
-    if isinstance(spellings, str | int | float) or not isinstance(spellings, Sequence):
+    spellings = na_values[column] if is_by_column else na_values
+    if isinstance(spellings, str) or not isinstance(spellings, Sequence):
         raise UserError(
             f"dataset.na_values={spellings!r} must be a list of spellings, dataset.na_values=[{spellings}], or lists "
             "by column, 'dataset.na_values={age: [-1]}'."
         )
-    return [str(spelling) for spelling in spellings]
+    given = frozenset(map(str, spellings))
+    return (
+        MissingRule(given | {EMPTY}, frozenset(), given)
+        if is_by_column
+        else MissingRule(EVERYWHERE | given, given=given)
+    )
 
 
 ISO = "ISO8601"
@@ -294,14 +279,6 @@ def _guess_formats(cell: str) -> list[str]:
         if "." not in cell:
             guessed.append(guess_datetime_format(cell, dayfirst=False))
     return [each for each in dict.fromkeys(guessed) if each is not None and "%d" in each]
-
-
-def describe_century(cells: Sequence[str], date_format: str) -> tuple[str, ...]:
-    """Return a sentence about years of two digits, if a date format has them."""
-    if "%y" not in date_format or not cells:
-        return ()
-    year = parse_dates(cells[:1], date_format)[0].year
-    return (f"years of two digits are read as 1969 to 2068, {cells[0]!r} as {year}; write four digits for others.",)
 
 
 def parse_dates(cells: Sequence[str], date_format: str) -> pd.Series:
