@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,7 @@ from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.source import MAX_EXACT_INTEGER, unify_column
 from bakeoff.pipeline.stages.dataset.spelling import (
     DASHES,
+    EMPTY,
     MissingRule,
     choose_spelling,
     choose_unit,
@@ -141,22 +143,21 @@ class Cells:
     @cached_property
     def reading(self) -> NumberReading:
         """The cells as numbers."""
-        if self.numbers is not None:
-            return NumberReading(_mask_numbers(self.numbers, self.rule))
         if self.dates is not None:
             return NumberReading(np.full(len(self.dates), np.nan), others=dict.fromkeys(self.distinct.values, 1))
-        return _read_numbers(self.text, self.rule)
+        found = _read_numbers(self.text, self.rule) if self.numbers is None else NumberReading(self.numbers)
+        is_missing = np.isin(found.values, self.rule.numbers)  # (n,)
+        return replace(found, values=np.where(is_missing, np.nan, found.values))
 
     @cached_property
     def distinct(self) -> DistinctText:
         """The cells as values in canonical spelling."""
-        if self.numbers is not None:
-            return _encode_typed(self.reading.values)
-        if self.dates is not None:
-            return _encode_typed(self.dates.to_numpy())
+        if self.text is None:
+            codes, found = pd.factorize(self.reading.values if self.dates is None else self.dates.to_numpy())
+            return _merge_spellings(codes, list(found), spell_cell)
         codes, cells, _ = _encode_arrow(self.text)
-        is_missing = [self.rule.covers(cell) for cell in cells]
-        return _merge_spellings(codes, cells, is_missing, choose_spelling(self.declared or ()))
+        spell = choose_spelling(self.declared or ())
+        return _merge_spellings(codes, cells, lambda cell: None if self.rule.covers(cell) else spell(cell))
 
     @cached_property
     def leading_zero(self) -> str:
@@ -194,7 +195,8 @@ def read_cells(column: pd.Series, rules: ColumnRules, declared: Mapping[str, tup
     rule = make_missing_rule(rules.na_values, name)
     if forms.get("declared"):
         # A value that the source declares is not a missing cell, even if it is spelled like one.
-        rule = rule.without_values(forms["declared"])
+        declared_spellings = frozenset(forms["declared"]) - {EMPTY} - rule.given
+        rule = replace(rule, spellings=rule.spellings - declared_spellings)
     signs = read_signs(rules.decimal, rules.thousands, rules.get_unit(name))
     if "text" in forms and "declared" not in forms and signs != NumberSigns():
         forms["text"] = signs.spell(forms["text"])
@@ -213,7 +215,9 @@ def _choose_form(column: pd.Series) -> dict[str, Any]:
         return {"dates": choose_unit(column.reset_index(drop=True))}
     if is_bool_dtype(dtype):
         return {"text": _to_text(column), "is_boolean": True}
-    if isinstance(dtype, pd.StringDtype) or _has_long_integer(column):
+    # As float64, different long integers would become equal.
+    is_long = dtype.kind in "iu" and not column.between(-MAX_EXACT_INTEGER, MAX_EXACT_INTEGER).all()
+    if isinstance(dtype, pd.StringDtype) or is_long:
         return {"text": _to_text(column)}
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     if str(dtype) in SHORT_FLOATS:
@@ -222,34 +226,19 @@ def _choose_form(column: pd.Series) -> dict[str, Any]:
     return {"numbers": numbers}
 
 
-def _has_long_integer(column: pd.Series) -> bool:
-    """Return whether float64 cannot represent an integer, so that different codes would become equal."""
-    if column.dtype.kind not in "iu" or column.isna().all():
-        return False
-    return max(abs(int(column.min())), abs(int(column.max()))) > MAX_EXACT_INTEGER
-
-
 def _to_text(column: pd.Series) -> pa.Array:
     text = pa.array(column, from_pandas=True)
     joined = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     return joined.cast(TEXT_TYPE)
 
 
-def _encode_typed(cells: np.ndarray) -> DistinctText:
-    """Return numbers or dates as values in canonical spelling."""
-    codes, found = pd.factorize(cells)
-    return _merge_spellings(codes, list(found), [False] * len(found))
-
-
-def _merge_spellings(
-    codes: np.ndarray, cells: Sequence[Any], is_missing: Sequence[bool], spell: Callable[[Any], str] = spell_cell
-) -> DistinctText:
+def _merge_spellings(codes: np.ndarray, cells: Sequence[Any], spell: Callable[[Any], str | None]) -> DistinctText:
     """Return values in canonical spelling; `codes` of shape (n,) are positions in the distinct cells, -1 if null."""
-    spelled = [None if missing else spell(cell) for cell, missing in zip(cells, is_missing, strict=True)]
+    spelled = [*map(spell, cells)]
     values = sorted({spelling for spelling in spelled if spelling is not None})
-    position_of = {value: position for position, value in enumerate(values)}
-    positions = [-1 if spelling is None else position_of[spelling] for spelling in spelled]
-    spellings = [str(cell) for cell, missing in zip(cells, is_missing, strict=True) if not missing]
+    position_of: dict[str | None, int] = {value: position for position, value in enumerate(values)}
+    positions = [position_of.get(spelling, -1) for spelling in spelled]
+    spellings = [str(cell) for cell, spelling in zip(cells, spelled, strict=True) if spelling is not None]
     # The last position is that of null cells, whose code is -1.
     return DistinctText(values, np.array([*positions, -1], dtype=np.int64)[codes], spellings)
 
@@ -263,26 +252,14 @@ def _encode_arrow(text: pa.Array) -> tuple[np.ndarray, list[str], np.ndarray]:
 
 
 def _read_numbers(text: pa.Array, rule: MissingRule) -> NumberReading:
-    """Read the numbers in a text column, null where missing."""
-    values = _cast_all(text, rule)
-    reading = _read_distinct(text, rule) if values is None else NumberReading(values)
-    return NumberReading(_mask_numbers(reading.values, rule), reading.missing_spellings, reading.others)
+    """Read the numbers in a text column, null where missing, by the parser of pyarrow, which rounds correctly.
 
-
-def _mask_numbers(values: np.ndarray, rule: MissingRule) -> np.ndarray:
-    """Return numbers, shape (n,), with NaN in place of those that denote missing cells."""
-    return np.where(np.isin(values, rule.numbers), np.nan, values) if rule.numbers else values
-
-
-def _cast_all(text: pa.Array, rule: MissingRule) -> np.ndarray | None:
-    """Return a column of numbers, shape (n,), by the parser of pyarrow, which rounds correctly; None if it fails."""
-    for mask in (None, _mask_spellings):
-        try:
-            present = text if mask is None else mask(text, rule)
-            return np.asarray(pc.cast(present, pa.float64()).to_numpy(zero_copy_only=False))
-        except pa.ArrowInvalid:
-            continue
-    return None
+    Each distinct cell is examined separately if that fails.
+    """
+    for present in (lambda: text, lambda: _mask_spellings(text, rule)):
+        with suppress(pa.ArrowInvalid):
+            return NumberReading(np.asarray(pc.cast(present(), pa.float64()).to_numpy(zero_copy_only=False)))
+    return _read_distinct(text, rule)
 
 
 def _mask_spellings(text: pa.Array, rule: MissingRule) -> pa.Array:
@@ -293,7 +270,7 @@ def _mask_spellings(text: pa.Array, rule: MissingRule) -> pa.Array:
 
 
 def _read_distinct(text: pa.Array, rule: MissingRule) -> NumberReading:
-    """Read a column by its distinct cells, each of which is examined separately."""
+    """Read a column by its distinct cells."""
     codes, cells, counts = _encode_arrow(text)
     numbers = np.full(len(cells) + 1, np.nan)  # the last one is that of null cells, whose code is -1
     missing_spellings = {}

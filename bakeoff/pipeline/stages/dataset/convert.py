@@ -11,12 +11,12 @@ from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
 from bakeoff.pipeline.stages.dataset.keys import KIND_OF_KEY, ColumnRules
 from bakeoff.pipeline.stages.dataset.kinds import (
     MIN_JUDGED_CELLS,
-    Kind,
     find_date_format,
     find_kind,
     find_suspicions,
     find_useless_kind,
     fit_kind,
+    suspect_classes,
 )
 from bakeoff.pipeline.stages.dataset.spelling import choose_spelling, find_date_formats, parse_dates
 from bakeoff.pipeline.stages.dataset.table import (
@@ -25,14 +25,21 @@ from bakeoff.pipeline.stages.dataset.table import (
     FEATURE,
     IDENTIFIER,
     LEFT_OUT,
+    NOMINAL,
     NUMERIC,
     ORDERED,
+    TARGET,
     TEXT,
     Column,
 )
 
-EXCLUDED_KINDS = (CONSTANT, IDENTIFIER, TEXT, DATE)
-"""Kinds that are features only on request."""
+LEFT_OUT_KINDS = {
+    IDENTIFIER: ("identifiers", "keep"),
+    DATE: ("dates", "dates"),
+    TEXT: ("free text", "text"),
+    CONSTANT: ("constants", "keep"),
+}
+"""Kind of column that is left out -> its noun, and the key that includes such columns."""
 MIN_DATES = 3
 """With fewer different dates, the rows are not in their order."""
 DECLARED = "declared by dataset."
@@ -105,23 +112,16 @@ def judge_column(cells: Cells, rules: ColumnRules) -> Column:
         fitted = fit_kind(cells, declared, f"dataset.{key} names {name!r}", rules.get_date_format(name))
         return describe_cells(cells, fitted)
     found = find_kind(cells)
-    useless = find_useless_kind(cells, found.name)
-    column = _choose_role(cells, found, useless, is_kept=name in rules.keep)
+    shown = find_useless_kind(cells, found.name) or found
+    column = Column(name, shown.name, shown.reason)
+    if shown.name in LEFT_OUT_KINDS and name not in rules.keep:
+        column = replace(column, role=LEFT_OUT)
+    elif shown.name in LEFT_OUT_KINDS:
+        # Identifiers and constants keep the kind of their cells; free text remains text.
+        kind = TEXT if shown.name == TEXT else found.name
+        date_format = find_date_format(cells) if kind == DATE else ""
+        column = replace(column, kind=kind, reason=f"{shown.reason}; {KEPT}", date_format=date_format)
     return describe_cells(cells, column)
-
-
-def _choose_role(cells: Cells, found: Kind, useless: Kind | None, is_kept: bool) -> Column:
-    """Return a column with its kind and role; dates, text, identifiers and constants are left out unless kept."""
-    shown = useless or found
-    is_excluded = shown.name in EXCLUDED_KINDS
-    if not is_excluded:
-        return Column(cells.name, shown.name, shown.reason)
-    if not is_kept:
-        return Column(cells.name, shown.name, shown.reason, role=LEFT_OUT)
-    # Identifiers and constants keep the kind of their cells; free text remains text.
-    kind = shown.name if shown.name in (DATE, TEXT) else found.name
-    column = Column(cells.name, kind, f"{shown.reason}; {KEPT}")
-    return replace(column, date_format=find_date_format(cells)) if kind == DATE else column
 
 
 def describe_cells(cells: Cells, column: Column) -> Column:
@@ -130,10 +130,14 @@ def describe_cells(cells: Cells, column: Column) -> Column:
     n_distinct = pd.Series(cells.reading.values).nunique() if column.kind == NUMERIC else len(cells.distinct.values)
     values = column.values
     if column.kind in KINDS_WITH_VALUES and not values:
-        values = _order_values(cells)
+        present = {*cells.distinct.values}
+        declared = cells.declared if cells.is_ordered else None
+        values = tuple(value for value in declared or cells.distinct.values if value in present)
     is_chosen = column.reason.startswith(DECLARED) or column.reason.endswith(KEPT)
     is_judged = column.role in (FEATURE, LEFT_OUT)
     suspicions = find_suspicions(cells, column.kind, is_chosen) if is_judged else ()
+    if column.role == TARGET and column.kind == NOMINAL:
+        suspicions = suspect_classes(cells)
     if "%y" in column.date_format and cells.distinct.spellings:
         first = cells.distinct.spellings[0]
         year = parse_dates([first], column.date_format)[0].year
@@ -160,14 +164,6 @@ def _count_missing(cells: Cells, kind: str) -> int:
     return int(np.count_nonzero(np.isnan(cells.reading.values))) if kind == NUMERIC else cells.distinct.n_missing
 
 
-def _order_values(cells: Cells) -> tuple[str, ...]:
-    """Return the values that occur, in the declared order if there is one, otherwise sorted."""
-    occurring = cells.distinct.values
-    if cells.is_ordered and cells.declared is not None:
-        return tuple(value for value in cells.declared if value in occurring)
-    return tuple(occurring)
-
-
 def convert_cells(cells: Cells, column: Column) -> Any:
     """Return the cells of a feature as an array or a Series of shape (n,).
 
@@ -184,10 +180,9 @@ def convert_cells(cells: Cells, column: Column) -> Any:
     distinct = cells.distinct
     if column.kind == TEXT:
         return pd.array(distinct.cells, dtype="string")
-    place_of = {value: place for place, value in enumerate(column.values)}
-    places = np.array([*(place_of[value] for value in distinct.values), -1], dtype=np.int64)
-    codes = places[distinct.codes]  # (n,)
-    return pd.Categorical.from_codes(codes, pd.Index(list(column.values)), column.kind == ORDERED)
+    values = pd.Index(list(column.values))
+    codes = np.append(values.get_indexer(pd.Index(distinct.values)), -1)[distinct.codes]  # (n,)
+    return pd.Categorical.from_codes(codes, values, column.kind == ORDERED)
 
 
 def _convert_dates(cells: Cells, date_format: str) -> pd.Series:
@@ -220,18 +215,13 @@ def convert_like(frame: pd.DataFrame, columns: Sequence[Column], rules: ColumnRu
         # Values that differ only in their spelling were declared.
         declared = {column.name: column.values} if choose_spelling(column.values) is str else None
         cells = read_cells(frame[column.name], rules, declared)
-        known = _fit_column(cells, column)
+        if column.kind in (NUMERIC, DATE, TEXT):
+            known = fit_kind(cells, column, f"{column.name!r} was {column.kind} in training", column.date_format)
+        else:
+            # A value that did not occur in training is kept, and learners treat it as unseen.
+            known = replace(column, values=tuple(dict.fromkeys((*column.values, *cells.distinct.values))))
         converted[column.name] = convert_cells(cells, known)
         suspicions = find_suspicions(cells, NUMERIC, is_chosen=True) if known.kind == NUMERIC else ()
         n_missing = _count_missing(cells, known.kind)
         found.append(replace(known, role=FEATURE, n_missing=n_missing, suspicions=suspicions))
     return ConvertedTable(pd.DataFrame(converted, index=pd.RangeIndex(len(frame))), tuple(found))
-
-
-def _fit_column(cells: Cells, column: Column) -> Column:
-    """Return a column with the values and the date format of these cells; raise UserError if they do not fit."""
-    if column.kind in (NUMERIC, DATE, TEXT):
-        return fit_kind(cells, column, f"{column.name!r} was {column.kind} in training", column.date_format)
-    # A value that did not occur in training is kept, and learners treat it as unseen.
-    own_values = tuple(value for value in cells.distinct.values if value not in column.values)
-    return replace(column, values=(*column.values, *own_values))

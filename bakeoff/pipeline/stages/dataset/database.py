@@ -101,15 +101,14 @@ def _parse_url(given: str) -> URL:
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
-    whole = VARIABLE.fullmatch(given)
     try:
-        url = make_url(_read_variable(whole.group(1)) if whole else given)
+        url = make_url(_expand(given))
     except (ArgumentError, ValueError):
         # The text is not shown, because it may contain a password.
         raise UserError(
             "dataset.url is not a database URL, such as sqlite:///my.db or postgresql://user@host/database."
         ) from None
-    if whole:
+    if VARIABLE.fullmatch(given):
         return url
     secrets = [str(value) for key, value in url.query.items() if is_secret_name(key)]
     secrets += [str(url.password)] if url.password else []
@@ -134,8 +133,7 @@ def find_database(given: str) -> list[Path]:
     if not given:
         return []
     url = _parse_url(given)
-    is_file = url.get_backend_name() == SQLITE and url.database
-    return [expand_home(str(url.database))] if is_file else []
+    return [expand_home(url.database)] if url.get_backend_name() == SQLITE and url.database else []
 
 
 def _hide_secrets(url: URL) -> str:
@@ -146,13 +144,9 @@ def _hide_secrets(url: URL) -> str:
 def _expand(text: Any) -> Any:
     """Return a part of a URL with the value of a variable instead of its name."""
     found = VARIABLE.fullmatch(text) if isinstance(text, str) else None
-    return _read_variable(found.group(1)) if found else text
-
-
-def _read_variable(name: str) -> str:
-    value = os.environ.get(name)
-    if not value:
-        raise UserError(f"dataset.url names the environment variable {name}, which is not set; export it first.")
+    value = os.environ.get(found[1]) if found else text
+    if found and not value:
+        raise UserError(f"dataset.url names the environment variable {found[1]}, which is not set; export it first.")
     return value
 
 

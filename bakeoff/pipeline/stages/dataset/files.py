@@ -4,6 +4,7 @@ import glob
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -201,11 +202,9 @@ def find_files(key: str, path: str | Sequence[str]) -> list[Path]:
 def _expand_pattern(key: str, text: str) -> list[Path]:
     """Return the file at a path, or the files that match a pattern, sorted by name."""
     file = expand_home(text)
-    is_pattern = any(letter in text for letter in WILDCARDS) and not file.exists()
-    if not is_pattern:
+    if file.exists() or {*WILDCARDS}.isdisjoint(text):
         return [file]
-    found = sorted(Path(name) for name in glob.glob(str(file), recursive=True))
-    files = [each for each in found if each.is_file()]
+    files = sorted(each for each in map(Path, glob.glob(str(file), recursive=True)) if each.is_file())
     if not files:
         raise UserError(f"dataset.{key}={text!r} matches no file (looked in {Path.cwd()}); correct the pattern.")
     return files
@@ -229,41 +228,25 @@ def _require_alike(files: Sequence[Path]) -> None:
 def _join_tables(tables: Sequence[Source], files: Sequence[Path]) -> Source:
     """Return the rows of all tables, with the columns in the order of the first one."""
     names = list(tables[0].frame.columns)
-    for table, file in zip(tables[1:], files[1:], strict=True):
-        _require_same_columns(names, list(table.frame.columns), files[0], file)
+    for table, file in zip(tables, files, strict=True):
+        if different := sorted({*names} ^ {*table.frame.columns}):
+            raise UserError(
+                f"{file.name} does not have the columns of {files[0].name}: only one of them has "
+                f"{name_first([*map(repr, different)])}; files of one dataset must have the same columns, in any order."
+            )
     frame = pd.DataFrame({name: _join_columns([table.frame[name] for table in tables]) for name in names})
     sizes = ", ".join(f"{file.name} ({len(table.frame)})" for table, file in zip(tables, files, strict=True))
     notes = [f"{len(frame)} rows of {len(files)} files: {sizes}."]
     for table, file in zip(tables, files, strict=True):
         notes += [f"{file.name}: {note}" for note in table.notes]
-    return Source(
-        frame=frame,
-        name=tables[0].name,
-        origin=", ".join(table.origin for table in tables),
-        notes=tuple(notes),
-        declared=_join_declared(tables),
-        weights=tables[0].weights,
-        row_names=tables[0].row_names,
-    )
+    origin = ", ".join(table.origin for table in tables)
+    in_all = set.intersection(*({*table.declared} for table in tables))
+    # All values that any file declares for a column, in the order of their first declaration.
+    declared = {name: tuple(dict.fromkeys(chain(*(table.declared[name] for table in tables)))) for name in in_all}
+    return replace(tables[0], frame=frame, origin=origin, notes=tuple(notes), declared=declared, characters=None)
 
 
 def _join_columns(columns: Sequence[pd.Series]) -> pd.Series:
     """Return the cells of all columns; those of different types become objects, because floats would merge codes."""
     is_mixed = len({column.dtype for column in columns}) > 1
     return pd.concat([column.astype(object) if is_mixed else column for column in columns], ignore_index=True)
-
-
-def _require_same_columns(names: Sequence[str], others: Sequence[str], file: Path, other: Path) -> None:
-    different = sorted({*names} ^ {*others})
-    if different:
-        raise UserError(
-            f"{other.name} does not have the columns of {file.name}: only one of them has "
-            f"{name_first([repr(name) for name in different])}; files of one dataset must have the same columns, in "
-            "any order."
-        )
-
-
-def _join_declared(tables: Sequence[Source]) -> Mapping[str, tuple[str, ...]]:
-    """Return all values that any file declares for a column, in the order of their first declaration."""
-    in_all = set.intersection(*(set(table.declared) for table in tables))
-    return {name: tuple(dict.fromkeys(value for table in tables for value in table.declared[name])) for name in in_all}

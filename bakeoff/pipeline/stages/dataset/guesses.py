@@ -34,7 +34,14 @@ from bakeoff.pipeline.stages.dataset.keys import (
     read_sign,
 )
 from bakeoff.pipeline.stages.dataset.source import are_row_names
-from bakeoff.pipeline.stages.dataset.spelling import AMONG_NUMBERS, DASHES, EVERYWHERE, PARENTHESES, SPACE
+from bakeoff.pipeline.stages.dataset.spelling import (
+    AMONG_NUMBERS,
+    DASHES,
+    EVERYWHERE,
+    N_FIRST_CELLS,
+    PARENTHESES,
+    SPACE,
+)
 
 SENTINEL = "\x1f"
 """A letter appended below the last row; if it is read as part of a cell, a quotation is open."""
@@ -84,8 +91,7 @@ class Text:
     def sample(self) -> Text:
         """The first rows, without a truncated one."""
         end = self.content.rfind(b"\n", 0, SAMPLE_BYTES)
-        is_short = len(self.content) <= SAMPLE_BYTES or end < 0
-        return self if is_short else replace(self, content=self.content[: end + 1])
+        return self if len(self.content) <= SAMPLE_BYTES or end < 0 else replace(self, content=self.content[: end + 1])
 
     def parse(self) -> ParsedText:
         """Return the cells; rows with more or fewer cells than the first one are left out and counted.
@@ -104,9 +110,9 @@ class Text:
         if not is_short or not self.layout.has_names:
             return parsed
         rows = self.content.lstrip(b"\r\n")
-        blank = self.content[: len(self.content) - len(rows)]
         empty = str(self.layout.quote) * 2 if self.layout.separator == WHITESPACE else ""
-        padded = replace(self, content=blank + f"{empty}{self.layout.character}".encode() + rows)._parse_rows().table
+        first = f"{empty}{self.layout.character}".encode() + rows
+        padded = replace(self, content=self.content.replace(rows, first))._parse_rows().table
         header, below = padded.slice(0, 1), padded.slice(1)
         if pc.all(pc.equal(below.columns[-1], "")).as_py():
             moved = header.select([*range(1, n_cells + 1), 0]).rename_columns(header.column_names)
@@ -116,13 +122,13 @@ class Text:
     def _parse_rows(self) -> ParsedText:
         """Return the rows that have as many cells as the first one."""
         # pyarrow treats a quotation mark after spaces as a letter.
-        is_plain = self.layout.separator != WHITESPACE and self.layout.character.isascii()
-        is_plain = is_plain and not (self.layout.strip and self.has_quotes)
-        table, ragged_counts = _parse_plain(self) if is_plain else _collect_records(self)
-        if self.layout.strip:
-            columns = [pc.utf8_trim_whitespace(column) for column in table.columns]
-            table = pa.table(columns, names=table.column_names)
-        return ParsedText(table, ragged_counts)
+        is_spaced = self.layout.separator == WHITESPACE or (self.layout.strip and self.has_quotes)
+        is_plain = self.layout.character.isascii() and not is_spaced
+        parsed = _parse_plain(self) if is_plain else _collect_records(self)
+        if not self.layout.strip:
+            return parsed
+        table = parsed.table
+        return parsed._replace(table=pa.table(list(map(pc.utf8_trim_whitespace, table.columns)), table.column_names))
 
     def read_records(self) -> Iterator[Record]:
         """Yield the rows other than blank lines, with their line numbers; this is slower than `parse`.
@@ -205,16 +211,11 @@ def _parse_plain(text: Text) -> ParsedText:
 
 def _collect_records(text: Text) -> ParsedText:
     """Parse text that pyarrow cannot parse, row by row, and return its cells."""
-    records = text.read_records()
-    rows: list[Sequence[str]] = [next(records).cells]
-    counts: list[int] = []
-    for record in records:
-        if len(record.cells) == len(rows[0]):
-            rows.append(record.cells)
-        else:
-            counts.append(len(record.cells))
-    columns = [pa.array(column, TEXT) for column in zip(*rows, strict=True)]
-    return ParsedText(pa.table(columns, names=[f"f{position}" for position in range(len(columns))]), counts)
+    rows = [record.cells for record in text.read_records()]
+    counts = [len(row) for row in rows if len(row) != len(rows[0])]
+    columns = zip(*(row for row in rows if len(row) == len(rows[0])), strict=True)
+    table = {f"f{position}": pa.array(column, TEXT) for position, column in enumerate(columns)}
+    return ParsedText(pa.table(table), counts)
 
 
 EXPONENT = r"([eE][+-]?\d+)?"
@@ -342,7 +343,6 @@ MISSING = pa.array(sorted({spelling.lower() for spelling in EVERYWHERE | AMONG_N
 LEADING_GROUP = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"
 WHOLE_OR_GROUPED = r"^[+-]?(0|[1-9]\d{0,2})(\.\d{3})*$"
 """A whole number below 1000, or one with points between groups of digits."""
-N_FIRST_CELLS = 100
 MIN_GROUPED_CELLS = 5
 """With fewer cells than this, three digits after every point are not significant."""
 CONFIRMATION = "confirms it)."
@@ -394,7 +394,8 @@ def guess_separator(text: Text, name: str) -> Guess:
         raise UserError(f"the separator of {name} cannot be guessed: {readings}; give {remedies}.")
     # The fraction takes precedence over the number of cells: a text may contain many commas.
     best = max(measured, key=measured.__getitem__, default=COMMA)
-    if not whole and _splits_all(replace(sample, layout=replace(text.layout, separator=WHITESPACE))):
+    spaced = None if whole else replace(sample, layout=replace(text.layout, separator=WHITESPACE)).parse()
+    if spaced and spaced.table.num_columns > 1 and not spaced.ragged_counts:
         best = WHITESPACE
     elif best not in measured or measured[best][0] < MIN_FRACTION:
         # Decimal commas in a single column do not separate cells either.
@@ -405,12 +406,6 @@ def guess_separator(text: Text, name: str) -> Guess:
     return Guess(
         {"separator": best}, f"The separator is assumed to be {article}{word} (dataset.separator={word} {CONFIRMATION}"
     )
-
-
-def _splits_all(text: Text) -> bool:
-    """Return whether the separator splits all rows into the same number of cells, at least two."""
-    parsed = text.parse()
-    return parsed.table.num_columns > 1 and not parsed.ragged_counts
 
 
 def looks_like_data(first_row: Sequence[str], below: pa.Table) -> bool:
@@ -428,15 +423,14 @@ def looks_like_data(first_row: Sequence[str], below: pa.Table) -> bool:
 
 def fits_column(cell: str, column: pa.ChunkedArray) -> bool:
     """Return whether a cell is like the cells of a column."""
-    cells = pc.utf8_trim_whitespace(column)
-    if pc.any(pc.equal(cells, cell)).as_py():
+    if pc.any(pc.equal(pc.utf8_trim_whitespace(column), cell)).as_py():
         return True
     try:
         float(cell)
     except ValueError:
         return False
     # A column without any cell below the first row is uninformative, and counts as numeric.
-    return _are_numbers(cells)
+    return _are_numbers(column)
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
@@ -499,7 +493,14 @@ def guess_signs(table: pa.Table, source: str, characters: Collection[str] = CHAR
     _require_one_sign(thousands, source)
     if not decimals and not thousands:
         pointed = [column for column in columns if POINT in column.example]
-        return _doubt_points(pointed) if pointed else None
+        if not pointed:
+            return None
+        names = list_columns([column.name for column in pointed])
+        return Guess(
+            {},
+            f"The point in {names} is assumed to be a decimal sign, as in {pointed[0].example} "
+            "(dataset.decimal=point confirms it); if it separates thousands, add dataset.thousands=point.",
+        )
     signs = read_signs(next(iter(decimals), None), next(iter(thousands), None))
     keys = " ".join(f"dataset.{key}={value}" for key, value in signs.keys.items())
     return Guess(signs.keys, f"{_describe_signs(signs, columns)} ({keys} {CONFIRMATION}")
@@ -544,7 +545,10 @@ def _examine_signs(name: str, cells: pa.ChunkedArray, characters: Collection[str
     if len(marked) == 0 or len(numbers) < MIN_FRACTION * len(_drop_empty(cells)):
         return None
     groups = _find_groups(numbers)
-    best, found = _find_best_signs(numbers, groups)
+    possible = [NumberSigns(*signs) for signs in product(DECIMAL_SIGNS, (None, *groups)) if len({*signs}) == 2]
+    fractions = [_measure_fraction(numbers, signs.pattern) for signs in possible]
+    best = max(fractions)
+    found = [signs for signs, fraction in zip(possible, fractions, strict=True) if fraction == best]
     if best < MIN_FRACTION or not groups.keys() <= {*DECIMAL_SIGNS}:
         _require_one_sign(groups, f"column {name!r} of {source}")
     # Cells of one length such as 110 001 may be codes.
@@ -555,15 +559,9 @@ def _examine_signs(name: str, cells: pa.ChunkedArray, characters: Collection[str
     if len(readable) == 0:
         return None
     example = next(iter(groups.values()), str(readable[0]))
-    return SignedColumn(name, example, _get_only(signs[0] for signs in found), _get_only(signs[1] for signs in found))
-
-
-def _find_best_signs(numbers: pa.ChunkedArray, groups: Collection[str]) -> tuple[float, list[NumberSigns]]:
-    """Return the largest fraction of numbers that have the same signs, and all signs that this fraction has."""
-    possible = [NumberSigns(*signs) for signs in product(DECIMAL_SIGNS, (None, *groups)) if len({*signs}) == 2]
-    fractions = {signs: _measure_fraction(numbers, signs.pattern) for signs in possible}
-    best = max(fractions.values())
-    return best, [signs for signs, fraction in fractions.items() if fraction == best]
+    meanings = [{*values} for values in zip(*found, strict=True)]  # of each sign; several are unknown
+    decimal, thousands, _ = (each.pop() if len(each) == 1 else None for each in meanings)
+    return SignedColumn(name, example, decimal, thousands)
 
 
 def _find_groups(numbers: pa.ChunkedArray) -> dict[str, str]:
@@ -575,22 +573,6 @@ def _find_groups(numbers: pa.ChunkedArray) -> dict[str, str]:
         if len(grouped) > 0 and len(grouped) >= MIN_FRACTION * len(marked):
             found[sign] = str(grouped[0])
     return found
-
-
-def _get_only(values: Iterable[str | None]) -> str | None:
-    """Return the only distinct value, or None if there are several."""
-    different = {*values}
-    return different.pop() if len(different) == 1 else None
-
-
-def _doubt_points(columns: Sequence[SignedColumn]) -> Guess:
-    """Return a sentence about columns in which every point may separate groups of digits."""
-    names = list_columns([column.name for column in columns])
-    return Guess(
-        {},
-        f"The point in {names} is assumed to be a decimal sign, as in {columns[0].example} "
-        "(dataset.decimal=point confirms it); if it separates thousands, add dataset.thousands=point.",
-    )
 
 
 def _find_group(column: pa.ChunkedArray) -> str:
@@ -618,5 +600,4 @@ def _select(cells: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray:
 
 def _measure_fraction(cells: pa.ChunkedArray, pattern: str) -> float:
     """Return the fraction of cells that match a regular expression."""
-    n_matching = pc.sum(pc.match_substring_regex(cells, pattern)).as_py() or 0
-    return n_matching / max(1, len(cells))
+    return len(_select(cells, pattern)) / max(1, len(cells))

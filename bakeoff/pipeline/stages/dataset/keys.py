@@ -29,11 +29,7 @@ def build_from_keys(keys: Mapping[str, Any], *classes: Any) -> list[Any]:
         raise UnknownKeys(*faults)
     for key, value in keys.items():
         require_kind(f"dataset.{key}", value, known[key])
-    built = []
-    for each in classes:
-        own_keys = {field.name: keys[field.name] for field in fields(each) if field.name in keys}
-        built.append(each(**own_keys))
-    return built
+    return [each(**{field.name: keys[field.name] for field in fields(each) if field.name in keys}) for each in classes]
 
 
 COMMA = ","
@@ -265,7 +261,15 @@ class ColumnRules:
                     f"dataset.ordered gives {name!r} the values {values!r}; it needs a list of two or more different "
                     "values, the lowest first."
                 )
-        self._require_one_kind()
+        given: dict[str, str] = {}
+        for key in (*KIND_OF_KEY, "units", "drop"):
+            for name in self.lists[key]:
+                if name in given and (given[name], key) != (NUMERIC, "units"):
+                    raise UserError(
+                        f"dataset.{given[name]} and dataset.{key} both name {name!r}; a column has one kind, so remove "
+                        "it from one of them."
+                    )
+                given[name] = key
         make_missing_rule(self.na_values, "")
 
     @property
@@ -289,17 +293,6 @@ class ColumnRules:
     def get_unit(self, name: str) -> str:
         """Return the unit of a column; empty if there is none."""
         return str((self.units or {}).get(name) or "").strip()
-
-    def _require_one_kind(self) -> None:
-        given: dict[str, str] = {}
-        for key in (*KIND_OF_KEY, "units", "drop"):
-            for name in self.lists[key]:
-                if name in given and (given[name], key) != (NUMERIC, "units"):
-                    raise UserError(
-                        f"dataset.{given[name]} and dataset.{key} both name {name!r}; a column has one kind, so remove "
-                        "it from one of them."
-                    )
-                given[name] = key
 
 
 def name_roles(columns: Sequence[str], roles: Roles, rules: ColumnRules, *, has_target: bool = True) -> dict[str, str]:

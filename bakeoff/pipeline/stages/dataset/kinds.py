@@ -7,7 +7,7 @@ suspicion is a sentence about a column that names the key to fix it.
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 from unicodedata import normalize
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
-from bakeoff.pipeline.stages.dataset.clock import CLOCK, are_times
+from bakeoff.pipeline.stages.dataset.clock import CLOCK
 from bakeoff.pipeline.stages.dataset.guesses import (
     CONFIRMATION,
     SEARCHED,
@@ -135,7 +135,13 @@ def settle_numerals(
     read = [read_cells(column, ColumnRules()) for _, column in frame.select_dtypes(["object", "string"]).items()]
     texts = {cells.name: cells.text for cells in read if cells.text is not None}
     given = rules.units or {}
-    found = _recognise_units(texts, rules, {*without_unit, *rules.lists["units"]})
+    besides = {*without_unit, *given}
+    counted = {
+        column: count_units(text, make_missing_rule(rules.na_values, column))
+        for column, text in texts.items()
+        if column not in besides
+    }
+    found = {column: counts for column, counts in counted.items() if counts.common}
     units = {**given, **{column: counts.common for column, counts in found.items()}}
     if not {*DASHES}.isdisjoint(characters):
         texts = {column: read_minus(text) for column, text in texts.items()}
@@ -152,32 +158,19 @@ def settle_numerals(
     return Numerals(replace(rules, units=units, decimal=signs.decimal, thousands=signs.thousands), guessed, notes)
 
 
-def _recognise_units(
-    texts: Mapping[str, pa.Array], rules: ColumnRules, besides: Collection[str]
-) -> dict[str, UnitCounts]:
-    """Return the units of each column of text whose numbers have one in common."""
-    counts = {}
-    for name, text in texts.items():
-        if name not in besides:
-            rule = make_missing_rule(rules.na_values, name)
-            counts[name] = UnitCounts(1, {CLOCK: 1}, {}) if are_times(text, rule) else count_units(text, rule)
-    return {name: found for name, found in counts.items() if found.common}
-
-
 def _describe_units(found: Mapping[str, str]) -> list[str]:
     """Return sentences about recognised units and times of day."""
-    times = {name: unit for name, unit in found.items() if unit == CLOCK}
-    units = {name: unit for name, unit in found.items() if unit != CLOCK}
-    negative = ", and numbers in parentheses are negative" if PARENTHESES in units.values() else ""
-    sentences = [
-        ("The times of day in {} are read as hours, unless dataset.nominal names them", times),
-        (f"The units in {{}} are left out of the numbers{negative}", units),
-    ]
-    return [
-        f"{sentence.format(list_columns([*columns]))} ({format_mapping_key('units', columns)} {CONFIRMATION}"
-        for sentence, columns in sentences
-        if columns
-    ]
+    negative = ", and numbers in parentheses are negative" if PARENTHESES in found.values() else ""
+    sentences = {
+        True: "The times of day in {} are read as hours, unless dataset.nominal names them",
+        False: f"The units in {{}} are left out of the numbers{negative}",
+    }
+    notes = []
+    for is_time, sentence in sentences.items():
+        if units := {name: unit for name, unit in found.items() if (unit == CLOCK) is is_time}:
+            key = format_mapping_key("units", units)
+            notes.append(f"{sentence.format(list_columns([*units]))} ({key} {CONFIRMATION}")
+    return notes
 
 
 MIN_JUDGED_CELLS = 20
@@ -195,7 +188,7 @@ MIN_NUMBERS_SHARE = 0.9
 """A column of text with at least this share of numbers was probably intended to contain numbers."""
 MAX_STRAY_CELLS = 3
 """The same applies to a column with a majority of numbers and at most this many distinct other cells."""
-TRUTH_VALUES = ("false", "true")
+TRUTH_VALUES = ({"false"}, {"true"}, {"false", "true"})
 MAX_SHOWN_LETTERS = 40
 
 
@@ -219,15 +212,16 @@ def find_kind(cells: Cells) -> Kind:
         return Kind(ORDERED, "the source declares an order of its values")
     if cells.is_boolean:
         return Kind(BOOLEAN, "its cells are true or false")
-    if cells.declared is not None:
-        return _name_nominal(cells, "the source declares its values")
-    if cells.reading.is_complete:
-        return Kind(NUMERIC, "its cells are numbers")
-    if cells.distinct.values and set(cells.distinct.values) <= set(TRUTH_VALUES):
-        return Kind(BOOLEAN, "its cells are true or false")
-    if find_date_formats(cells.distinct.spellings):
-        return Kind(DATE, f"its cells are dates such as {cells.distinct.spellings[0]!r}")
-    return _name_nominal(cells, "its cells are text")
+    reason = "the source declares its values"
+    if cells.declared is None:
+        if cells.reading.is_complete:
+            return Kind(NUMERIC, "its cells are numbers")
+        if {*cells.distinct.values} in TRUTH_VALUES:
+            return Kind(BOOLEAN, "its cells are true or false")
+        if find_date_formats(cells.distinct.spellings):
+            return Kind(DATE, f"its cells are dates such as {cells.distinct.spellings[0]!r}")
+        reason = "its cells are text"
+    return Kind(NOMINAL, f"{reason}, {count_nouns(len(cells.distinct.values), 'value')}")
 
 
 def find_useless_kind(cells: Cells, kind: str) -> Kind | None:
@@ -275,7 +269,7 @@ def _judge_numbers(cells: Cells) -> Kind | None:
         return None
     if (values == values[0]).all():
         return Kind(CONSTANT, f"every cell is {spell_cell(values[0])}")
-    if is_row_number(values):
+    if is_ascending(values) and (np.abs(np.diff(values)) == 1).all():
         first, second = map(spell_cell, values[:2])
         return Kind(IDENTIFIER, f"whole numbers in the order of the rows: {first}, {second}, …")
     return None
@@ -288,11 +282,9 @@ def is_mostly_numbers(cells: Cells) -> bool:
     """
     if cells.text is None or cells.declared is not None:
         return False
-    others = cells.reading.others
-    is_marked = any(MARKED_NUMBER.fullmatch(cell.strip()) for cell in islice(others, N_FIRST_CELLS))
-    plain = (
-        {cell: others[cell] for cell in others if not MARKED_NUMBER.fullmatch(cell.strip())} if is_marked else others
-    )
+    others = plain = cells.reading.others
+    if any(MARKED_NUMBER.fullmatch(cell.strip()) for cell in islice(others, N_FIRST_CELLS)):
+        plain = {cell: number for cell, number in others.items() if not MARKED_NUMBER.fullmatch(cell.strip())}
     n_marked = sum(others.values()) - sum(plain.values())
     return bool(others) and _are_strays(cells.reading.n_numbers + n_marked, plain)
 
@@ -312,12 +304,6 @@ def _find_quantities(cells: Cells) -> UnitCounts | None:
     return found if found.has_quantities else None
 
 
-def is_row_number(values: np.ndarray) -> bool:
-    """Return whether numbers (n,) are consecutive integers, ascending or descending."""
-    steps = np.diff(values)
-    return is_ascending(values) and bool((np.abs(steps) == 1).all())
-
-
 def is_ascending(values: np.ndarray) -> bool:
     """Return whether numbers (n,) are distinct integers, ascending or descending, and sufficiently many."""
     steps = np.diff(values)
@@ -328,11 +314,6 @@ def is_ascending(values: np.ndarray) -> bool:
 def shorten(cell: str) -> str:
     """Return a cell with at most `MAX_SHOWN_LETTERS` letters."""
     return cut_text(cell, MAX_SHOWN_LETTERS)
-
-
-def _name_nominal(cells: Cells, reason: str) -> Kind:
-    n_values = len(cells.distinct.values)
-    return Kind(NOMINAL, f"{reason}, {count_nouns(n_values, 'value')}")
 
 
 MAX_SHOWN_CELLS = 3
@@ -445,19 +426,19 @@ def find_suspicions(cells: Cells, kind: str, is_chosen: bool) -> tuple[str, ...]
     is_chosen : bool
         Whether the user has declared the kind of the column or chosen to keep it, which suppresses contrary advice.
     """
-    found: list[str] = []
+    found: list[Iterator[str]] = []
     if kind == NUMERIC:
-        found = [*_suspect_numbers(cells, is_chosen)]
+        found = [_suspect_numbers(cells, is_chosen)]
     elif kind in (NOMINAL, IDENTIFIER, TEXT) and cells.text is not None:
         # A numeric column that is declared nominal needs no note that it looks numeric.
-        strays = [] if is_chosen else [*_suspect_stray_cells(cells, kind), *_suspect_quantities(cells)]
-        found = [*strays, *(_suspect_similar_values(cells) if kind == NOMINAL else ())]
-    return tuple(f"{cells.name}: {sentence}" for sentence in found)
+        found = [] if is_chosen else [_suspect_stray_cells(cells, kind), _suspect_quantities(cells)]
+        found += [_suspect_similar_values(cells)] * (kind == NOMINAL)
+    return tuple(f"{cells.name}: {sentence}" for sentence in chain(*found))
 
 
 def suspect_classes(cells: Cells) -> tuple[str, ...]:
     """Return sentences about a target of classes: numbers with different units, and two spellings of one class."""
-    found = [*_suspect_quantities(cells), *_suspect_similar_values(cells)]
+    found = chain(_suspect_quantities(cells), _suspect_similar_values(cells))
     return tuple(f"{cells.name}: {sentence}" for sentence in found)
 
 
@@ -518,10 +499,10 @@ def _count_dates(cells: Cells) -> tuple[int, dict[str, int]]:
     date_format = find_common_format(cells.distinct.spellings)
     if not date_format:
         return 0, {}
-    counts = Counter(cells.distinct.cells[cells.distinct.codes >= 0].tolist())
-    is_date = parse_dates([*counts], date_format).notna()
-    others = {cell: counts[cell] for cell, fits in zip(counts, is_date, strict=True) if not fits}
-    return counts.total() - sum(others.values()), others
+    values = [value for value in cells.distinct.cells if value is not None]
+    is_date = parse_dates(values, date_format).notna()
+    others = Counter(value for value, fits in zip(values, is_date, strict=True) if not fits)
+    return len(values) - others.total(), others
 
 
 def _suspect_quantities(cells: Cells) -> Iterator[str]:

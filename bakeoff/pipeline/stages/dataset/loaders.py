@@ -21,11 +21,11 @@ import pandas as pd
 
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.cells import Cells, read_cells
-from bakeoff.pipeline.stages.dataset.convert import convert_columns, describe_cells
+from bakeoff.pipeline.stages.dataset.convert import LEFT_OUT_KINDS, convert_columns, describe_cells
 from bakeoff.pipeline.stages.dataset.database import Query, read_query
 from bakeoff.pipeline.stages.dataset.files import read_files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout, Roles, build_from_keys, name_roles
-from bakeoff.pipeline.stages.dataset.kinds import Kind, find_kind, settle_source, suspect_classes
+from bakeoff.pipeline.stages.dataset.kinds import Kind, find_kind, settle_source
 from bakeoff.pipeline.stages.dataset.odd_rows import suspect_rows
 from bakeoff.pipeline.stages.dataset.source import Source, make_source
 from bakeoff.pipeline.stages.dataset.spelling import (
@@ -35,7 +35,6 @@ from bakeoff.pipeline.stages.dataset.spelling import (
     make_missing_rule,
 )
 from bakeoff.pipeline.stages.dataset.table import (
-    CONSTANT,
     DATE,
     DROPPED,
     FEATURE,
@@ -44,19 +43,14 @@ from bakeoff.pipeline.stages.dataset.table import (
     NOMINAL,
     NUMERIC,
     TARGET,
-    TEXT,
     Column,
     Dataset,
     find_positive_class,
 )
 from bakeoff.pipeline.stages.dataset.target import (
-    check_classes,
     find_missing,
-    looks_like_classes,
     read_row_facts,
-    read_values,
-    to_labels,
-    to_targets,
+    read_target,
 )
 from bakeoff.pipeline.stages.dataset.typed_table import read_frame
 from bakeoff.pipeline.text.wording import count_nouns, name_first
@@ -79,12 +73,9 @@ def load_bundled(name: str, positive: str | None = None) -> Dataset:
         raise UserError(f"dataset.name={name!r} is not bundled. {did_you_mean(str(name), BUNDLED)}")
     bunch: dict[str, np.ndarray] = getattr(datasets, f"load_{name}")()
     features = [str(feature) for feature in bunch["feature_names"]]
-    if name == "diabetes":
-        task = "regression"
-        y = bunch["target"].astype(np.float64)  # (n,)
-    else:
-        task = "classification"
-        y = bunch["target_names"].astype(str)[bunch["target"]]  # (n,)
+    task, y = "regression", bunch["target"]  # (n,)
+    if name != "diabetes":
+        task, y = "classification", bunch["target_names"].astype(str)[y]
     return Dataset(
         name=name,
         X=pd.DataFrame(bunch["data"], columns=features, dtype=np.float64),
@@ -149,9 +140,9 @@ def make_loader(collect: Callable[Parameters, Collected]) -> Callable[Parameters
     """Return the function that makes a dataset of what another function collects; register both in `COLLECTORS`."""
 
     @wraps(collect)
+    @_naming_threads()
     def load(*args: Parameters.args, **keys: Parameters.kwargs) -> Dataset:
-        with _naming_threads():
-            return make_dataset(*collect(*args, **keys))
+        return make_dataset(*collect(*args, **keys))
 
     COLLECTORS[load] = collect
     return load
@@ -267,22 +258,17 @@ def load_openml(id: int, target: str | None = None, data_home: str | None = None
     if frame is None:
         raise UserError(f"the OpenML dataset {details['name']!r} is sparse; sparse datasets are not supported.")
     known = bunch["target_names"]
-    chosen = _choose_target(known, target)
-    others = [each for each in known if each != chosen] if chosen in known else []
+    if target is None and len(known) != 1:
+        named = f"{len(known)} targets: {', '.join(known)}" if known else "no target"
+        raise UserError(f"OpenML names {named}; choose a column with dataset.target=NAME.")
+    chosen = target or known[0]
+    others = [each for each in known if chosen in known and each != chosen]
     if others:
         # The other targets would reveal the chosen one.
         frame = frame.drop(columns=others)
         notes.append(f"The other targets in OpenML are left out: {', '.join(map(repr, others))}.")
     origin = f"OpenML: {details['name']}, version {details['version']}, id {details['id']}"
     return make_source(frame, str(details["name"]), origin, notes), replace(roles, target=chosen), rules
-
-
-def _choose_target(known: Sequence[str], wanted: str | None) -> str:
-    """Return the column to predict; raise UserError if the user names none and OpenML does not name exactly one."""
-    if wanted is None and len(known) != 1:
-        named = f"{len(known)} targets: {', '.join(known)}" if known else "no target"
-        raise UserError(f"OpenML names {named}; choose a column with dataset.target=NAME.")
-    return known[0] if wanted is None else wanted
 
 
 def _fetch_openml(id: int, data_home: str | None) -> tuple[Any, list[str]]:
@@ -335,13 +321,6 @@ def load_frame(frame: Any, target: str, name: str = "frame", **keys: Any) -> Col
 
 
 ROW_NAMES = Kind(IDENTIFIER, "different names of the rows, for which the header has no name")
-LEFT_OUT_KINDS = {
-    IDENTIFIER: ("identifiers", "keep"),
-    DATE: ("dates", "dates"),
-    TEXT: ("free text", "text"),
-    CONSTANT: ("constants", "keep"),
-}
-"""Kind of column that is left out -> its noun, and the key that includes such columns."""
 MAX_SHOWN_COLUMNS = 8
 
 
@@ -373,11 +352,14 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
     if row_notes:
         frame = frame[is_kept].reset_index(drop=True)
         target_cells = read_cells(frame[target], rules, source.declared)
-    y, task = _read_target(target_cells, roles)
+    y, task = read_target(target_cells, roles.task)
     X, described = describe_columns(frame.drop(columns=target), named, rules, source)
-    described = suspect_placeholders({**described, target: _describe_target(target_cells, task)}, rules)
     numbers = X.select_dtypes("number")
-    described = suspect_rows(described, frame, numbers.assign(**{target: y}) if task == "regression" else numbers)
+    kind = NOMINAL
+    if task == "regression":
+        kind, numbers = NUMERIC, numbers.assign(**{target: y})
+    described[target] = describe_cells(target_cells, Column(target, kind, f"target of {task}", role=TARGET))
+    described = suspect_rows(suspect_placeholders(described, rules), frame, numbers)
     left_out_notes = describe_left_out(list(described.values()))
     if X.shape[1] == 0:
         reasons = " ".join(left_out_notes)
@@ -423,7 +405,7 @@ def describe_columns(
     """
     names_rows = {source.row_names} & {*frame.columns} - {*rules.lists["keep"], *rules.declared_kinds}
     role_of = dict.fromkeys(names_rows, LEFT_OUT) | dict.fromkeys(rules.lists["drop"], DROPPED)
-    role_of |= {name: role for role, name in named.items()}
+    role_of |= dict(zip(named.values(), named, strict=True))
     features = [name for name in frame.columns if name not in role_of]
     converted = convert_columns(frame[features], rules, source.declared)
     described = {column.name: column for column in converted.columns}
@@ -475,14 +457,14 @@ def suspect_placeholders(columns: Mapping[str, Column], rules: ColumnRules) -> d
     for name, column in columns.items():
         if column.kind == NOMINAL and column.role in (FEATURE, TARGET):
             rule = make_missing_rule(rules.na_values, name)
-            found[name] = [value for value in column.values if rule.covers_among_numbers(value)]
-    named = [name for name, words in found.items() if words]
-    if not named:
+            if words := [value for value in column.values if rule.covers_among_numbers(value)]:
+                found[name] = words
+    if not found:
         return {**columns}
     words = [*dict.fromkeys(chain(*found.values()))]
-    shown = f"{name_first([repr(word) for word in words])} in {name_first(named, MAX_SHOWN_COLUMNS)}"
+    shown = f"{name_first([*map(repr, words)])} in {name_first([*found], MAX_SHOWN_COLUMNS)}"
     sentence = f"Read as values: {shown}. {format_list_key('na_values', words)} treats such cells as missing."
-    first = columns[named[0]]
+    first = columns[next(iter(found))]
     return {**columns, first.name: replace(first, suspicions=(*first.suspicions, sentence))}
 
 
@@ -507,16 +489,6 @@ def _answer_missing_targets(is_kept: np.ndarray, target: Cells, roles: Roles, na
     return (f"{n_missing} of {len(is_kept)} rows are left out, because their target is missing.",)
 
 
-def _read_target(cells: Cells, roles: Roles) -> tuple[np.ndarray, str]:
-    """Return the targets of shape (n,), and the task."""
-    values = read_values(cells)
-    task = roles.task
-    if task is None:
-        check_classes(cells)
-        task = "classification" if looks_like_classes(values) else "regression"
-    return (to_labels(values) if task == "classification" else to_targets(cells)), task
-
-
 def _find_class_order(y: np.ndarray, task: str, declared: Sequence[str]) -> tuple[Any, ...] | None:
     """Return the classes in their declared order; None if nothing is declared, or the order is the sorted one."""
     if task == "regression":
@@ -525,10 +497,3 @@ def _find_class_order(y: np.ndarray, task: str, declared: Sequence[str]) -> tupl
     label_of = {str(label): label for label in classes}
     order = [label_of[value] for value in map(choose_spelling(declared), declared) if value in label_of]
     return tuple(order) if sorted(order) == classes != order else None
-
-
-def _describe_target(cells: Cells, task: str) -> Column:
-    is_regression = task == "regression"
-    kind = NUMERIC if is_regression else NOMINAL
-    column = describe_cells(cells, Column(cells.name, kind, f"target of {task}", role=TARGET))
-    return column if is_regression else replace(column, suspicions=suspect_classes(cells))

@@ -14,7 +14,7 @@ from bakeoff.pipeline.stages.dataset.spelling import format_list_key, spell_cell
 from bakeoff.pipeline.stages.dataset.table import IDENTIFIER, NOMINAL, TEXT, Column
 from bakeoff.pipeline.text.wording import count_nouns
 
-TOTAL = r"^\s*(grand |sub-?)?(totals?|sum|summe|gesamt(summe)?|zwischensumme|insgesamt|somme|totale)\s*:?\s*$"
+TOTAL = r"(?i)^\s*(grand |sub-?)?(totals?|sum|summe|gesamt(summe)?|zwischensumme|insgesamt|somme|totale)\s*:?\s*$"
 """The cells that name a row of sums."""
 MIN_SUMMED_ROWS = 3
 MIN_SUMS_SHARE = 0.5
@@ -69,7 +69,7 @@ def suspect_rows(columns: Mapping[str, Column], frame: pd.DataFrame, numbers: pd
 def _find_labels(frame: pd.DataFrame) -> list[str]:
     """Return the cells that name a row of sums."""
     texts = frame.select_dtypes(["string", "category"]).astype(TEXT_TYPE)
-    return sorted({cell for _, text in texts.items() for cell in text[text.str.match(TOTAL, case=False, na=False)]})
+    return sorted({cell for _, text in texts.items() for cell in text[text.str.match(TOTAL, na=False)]})
 
 
 def _find_sums(frame: pd.DataFrame, numbers: pd.DataFrame) -> list[str]:

@@ -184,18 +184,16 @@ def unify_column(column: pd.Series) -> Unified:
 
 def arrow_to_column(cells: pa.ChunkedArray) -> pd.Series:
     """Convert an Arrow column to pandas; integers and Booleans may have missing cells."""
-    return cells.to_pandas(types_mapper=_choose_nullable if cells.null_count else _choose_text, date_as_object=False)
 
+    def choose_type(type_: pa.DataType) -> Any:
+        if pa.types.is_string(type_) or pa.types.is_large_string(type_):
+            return TEXT_TYPE
+        # If cells are missing, columns of other types would be floats or objects.
+        if cells.null_count and pa.types.is_integer(type_):
+            return pandas_dtype(str(type_).replace("uint", "UInt").replace("int", "Int"))
+        return pd.BooleanDtype() if cells.null_count and pa.types.is_boolean(type_) else None
 
-def _choose_nullable(type_: pa.DataType) -> Any:
-    """Return the nullable pandas type for columns that would be floats or objects if cells are missing."""
-    if pa.types.is_integer(type_):
-        return pandas_dtype(str(type_).replace("uint", "UInt").replace("int", "Int"))
-    return pd.BooleanDtype() if pa.types.is_boolean(type_) else _choose_text(type_)
-
-
-def _choose_text(type_: pa.DataType) -> Any:
-    return TEXT_TYPE if pa.types.is_string(type_) or pa.types.is_large_string(type_) else None
+    return cells.to_pandas(types_mapper=choose_type, date_as_object=False)
 
 
 def _unify_objects(column: pd.Series) -> Unified:
@@ -205,9 +203,8 @@ def _unify_objects(column: pd.Series) -> Unified:
     strange = next((type(cell).__name__ for cell in cells if not isinstance(cell, SCALARS)), "")
     if strange:
         return None, f"cells of type {strange} are not supported"
-    has_text = any(isinstance(cell, SPELLED_SCALARS) for cell in cells)
     # Floats would merge two long codes.
-    if has_text or any(_is_long_integer(cell) for cell in cells):
+    if any(isinstance(cell, SPELLED_SCALARS) or _is_long_integer(cell) for cell in cells):
         return objects.map(spell_cell, na_action="ignore").astype(TEXT_TYPE), ""
     # float() rounds decimals correctly.
     floats = objects.map(float, na_action="ignore").astype(np.float64)
@@ -230,8 +227,7 @@ def _is_long_integer(cell: Any) -> bool:
 def _spell_categories(column: pd.Series) -> pd.Series:
     """Return a nominal column whose values are text, in the same order."""
     categories = column.cat.categories
-    spelled = categories.map(choose_spelling(categories.tolist()))
+    spell = choose_spelling(categories.tolist())
     # Values such as 1 and "1" are the same value.
-    dtype = pd.CategoricalDtype(spelled.unique(), ordered=column.cat.ordered)
-    places = np.append(dtype.categories.get_indexer(spelled), -1)  # the last one is that of a missing cell
-    return pd.Series(pd.Categorical.from_codes(places[column.cat.codes], dtype=dtype), column.index, name=column.name)
+    dtype = pd.CategoricalDtype(categories.map(spell).unique(), ordered=column.cat.ordered)
+    return column.map(spell, na_action="ignore").astype(dtype)

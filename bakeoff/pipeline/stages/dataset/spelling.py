@@ -10,12 +10,11 @@ import re
 import shlex
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ import pyarrow.compute as pc
 from pandas.tseries.api import guess_datetime_format
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset.clock import CLOCK, TIME
 from bakeoff.pipeline.text.wording import quote_text
 
 BOOLEANS = frozenset({"true", "True", "TRUE", "false", "False", "FALSE"})
@@ -56,7 +56,11 @@ def spell_cell(cell: object) -> str:
     if isinstance(cell, date | np.datetime64):
         time = pd.Timestamp(cell)
         return time.isoformat()[:10] if time == time.normalize() else str(time)
-    if isinstance(cell, Real | Decimal) and cell == cell and abs(cell) != float("inf"):
+    if (
+        isinstance(cell, int | float | Decimal | np.integer | np.floating)
+        and cell == cell
+        and abs(cell) != float("inf")
+    ):
         if cell == int(cell):
             return str(int(cell))
         # str() of NumPy's floats is their shortest spelling, for 32 bits as well.
@@ -167,17 +171,6 @@ class MissingRule:
         """Return whether a cell is missing in any column."""
         return cell in self.spellings or cell.strip() in self.spellings
 
-    def without_values(self, values: Collection[str]) -> MissingRule:
-        """Return the rule for a column with declared values, which are not missing unless the user lists them.
-
-        Examples
-        --------
-        >>> MissingRule().without_values(["NA", "yes"]).covers("NA")
-        False
-        """
-        declared = frozenset(values) - {EMPTY} - self.given
-        return replace(self, spellings=self.spellings - declared)
-
     def covers_among_numbers(self, cell: str) -> bool:
         """Return whether a cell is missing in a column whose other cells are numbers."""
         return self.covers(cell) or cell.strip().lower() in self.among_numbers
@@ -233,6 +226,7 @@ PERIODS = (
     *("%Y %b", "%b %Y", "%Y-%b", "%b-%Y", "%Y %B", "%B %Y", "%m/%Y", "%Y/%m", "%YM%m"),
 )
 """The formats of quarters, ISO weeks and months, each of which is the date of its first day."""
+MAX_PERIOD_LETTERS = 20
 N_TRIED_CELLS = 5
 
 
@@ -257,7 +251,7 @@ def find_date_formats(cells: Sequence[str]) -> list[str]:
     """
     first = cells[0].strip() if cells else ""
     formats = [ISO] if ISO_CELL.fullmatch(first) else _guess_formats(first)
-    if not formats and YEAR.search(first):
+    if not formats and len(first) <= MAX_PERIOD_LETTERS and YEAR.search(first):
         formats = [each for each in PERIODS if parse_dates([first], each).notna().all()]
     fitting = [each for each in formats if parse_dates(cells, each).notna().all()]
     # May is both the long and the short name of a month.
@@ -354,7 +348,8 @@ class UnitCounts(NamedTuple):
     n_filled : int
         The number of cells that are not missing.
     counts : mapping of str to int
-        Unit -> number of cells; numbers without a unit have the unit ``""``, or ``"()"`` in parentheses.
+        Unit -> number of cells; numbers without a unit have the unit ``""``, or ``"()"`` in parentheses; `CLOCK` if
+        nearly all cells are times of day.
     examples : mapping of str to str
         Unit, or text that is none -> the first cell with it.
     """
@@ -390,16 +385,15 @@ def count_units(text: pa.Array, rule: MissingRule) -> UnitCounts:
         The cells, null where missing.
     rule : MissingRule
     """
-    found = _count_all(text.slice(0, N_FIRST_CELLS), rule)
-    return found if found.n_filled and not any(found.counts) else _count_all(text, rule)
-
-
-def _count_all(text: pa.Array, rule: MissingRule) -> UnitCounts:
+    if len(text) > N_FIRST_CELLS:
+        found = count_units(text.slice(0, N_FIRST_CELLS), rule)
+        if found.n_filled and not any(found.counts):
+            return found
     values, numbers = pc.value_counts(text.drop_null()).flatten()
     counts: Counter[str] = Counter()
     others: Counter[str] = Counter()
     examples: dict[str, str] = {}
-    n_filled = 0
+    n_filled = n_times = 0
     for cell, number in zip(values.to_pylist(), numbers.to_pylist(), strict=True):
         if rule.covers_among_numbers(cell):
             continue
@@ -409,9 +403,14 @@ def _count_all(text: pa.Array, rule: MissingRule) -> UnitCounts:
             unit = parts["front"] or parts["behind"] or (PARENTHESES if parts["open"] else "")
             counts[unit] += number
             examples.setdefault(unit, cell)
+        elif re.match(TIME, cell.strip()):
+            n_times += number
+            examples.setdefault(CLOCK, cell)
         elif parts := ANY_UNIT.fullmatch(cell):
             others[parts["text"]] += number
             examples.setdefault(parts["text"], cell)
+    if n_times and n_times >= MIN_SHARE * n_filled:
+        return UnitCounts(n_times, {CLOCK: n_times}, examples)
     for unit, number in others.most_common(1):
         if number >= MIN_SHARE * (n_filled - counts[""]) and not find_date_formats([examples[unit]]):
             counts[unit] += number

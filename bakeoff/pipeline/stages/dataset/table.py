@@ -206,7 +206,7 @@ class Dataset:
     @property
     def nominal(self) -> list[str]:
         """The names of the nominal columns."""
-        return [str(name) for name, dtype in self.X.dtypes.items() if isinstance(dtype, pd.CategoricalDtype)]
+        return [*map(str, self.X.columns[self.X.dtypes == "category"])]
 
     @cached_property
     def nominal_codes(self) -> dict[str, np.ndarray]:
@@ -222,10 +222,8 @@ class Dataset:
         fingerprint = hashlib.blake2b(f"{self.task}\0{self.positive}\0".encode(), digest_size=DIGEST_BYTES)
         columns: list[tuple[Any, Any]] = [*self.X.items(), (self.target, self.y)]
         # Anything that affects the splits or the row weights affects the result; most datasets have none of these.
-        for key in ("groups", "weights", "parts", "folds", "times"):
-            values = getattr(self, key)
-            if values is not None:
-                columns.append((key, values))
+        facts = ((key, getattr(self, key)) for key in ("groups", "weights", "parts", "folds", "times"))
+        columns += [(key, values) for key, values in facts if values is not None]
         if self.class_order is not None:
             columns.append(("class_order", np.array(self.class_order, dtype=self.y.dtype)))
         # The zero bytes distinguish the names "ab" and "c" from "a" and "bc".
@@ -250,12 +248,9 @@ class Dataset:
     @property
     def names_by_kind(self) -> dict[str, list[str]]:
         """The names of the features by the kind of their cells: numeric, nominal, ordered, date or text."""
-        names: dict[str, list[str]] = {}
-        for kind in FEATURE_KINDS:
-            found = [str(name) for name, dtype in self.X.dtypes.items() if _find_kind(dtype) == kind]
-            if found:
-                names[kind] = found
-        return names
+        kind_of = {str(name): _find_kind(dtype) for name, dtype in self.X.dtypes.items()}
+        names = {kind: [name for name, each in kind_of.items() if each == kind] for kind in FEATURE_KINDS}
+        return {kind: found for kind, found in names.items() if found}
 
     def describe(self) -> str:
         """Return a line with the size, the kinds of columns and the target."""

@@ -51,18 +51,30 @@ def find_missing(cells: Cells) -> np.ndarray:
     return np.isnan(cells.reading.values) if cells.reading.is_pure else cells.distinct.codes < 0
 
 
-def looks_like_classes(y: pd.Series) -> bool:
-    """Return whether a target without missing cells looks like classes: text, Booleans or few distinct integers."""
-    if not is_numeric_dtype(y):
-        return True
-    return y.nunique() <= MAX_INTEGER_CLASSES and bool((y == y.round()).all())
+def read_target(cells: Cells, task: str | None) -> tuple[np.ndarray, str]:
+    """Return the targets of shape (n,), and the task.
 
+    Without a given task, text, Booleans and few distinct integers are classes. Their labels are integers or text.
 
-def to_labels(y: pd.Series) -> np.ndarray:
-    """Return class labels, shape (n,): integers, or text."""
-    if is_integer_dtype(y):
-        return y.to_numpy(dtype=np.int64)
-    return y.astype(str).to_numpy(dtype=str)
+    Parameters
+    ----------
+    cells : Cells
+        The cells, none of which is missing.
+    task : {"classification", "regression"} or None
+
+    Raises
+    ------
+    UserError
+        The cells do not fit the task, or it cannot be decided.
+    """
+    y = read_values(cells)
+    if task is None:
+        check_classes(cells)
+        is_label = not is_numeric_dtype(y) or (y.nunique() <= MAX_INTEGER_CLASSES and (y == y.round()).all())
+        task = "classification" if is_label else "regression"
+    if task == "regression":
+        return to_targets(cells), task
+    return (y.to_numpy() if is_integer_dtype(y) else y.astype(str).to_numpy(dtype=str)), task
 
 
 def to_targets(cells: Cells) -> np.ndarray:

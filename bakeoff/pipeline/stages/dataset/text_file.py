@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -171,16 +170,8 @@ CELL = re.compile(rf"{QUOTED} | [^\s,'\"]+", re.VERBOSE)
 WEIGHT_IN_BRACES = re.compile(r"\{\s*+([\d.eE+-]++)\s*+\}$")
 WEIGHT = "weight"
 """The column of the weights that stand behind rows."""
-NOMINAL = "nominal"
-TYPES = ("numeric", "real", "integer", "string", "date", NOMINAL)
+TYPES = ("numeric", "real", "integer", "string", "date", "nominal")
 """A nominal column is declared by its values in braces."""
-
-
-class Attribute(NamedTuple):
-    """A declared column and its type, one of `TYPES`."""
-
-    name: str
-    type: str
 
 
 def read_arff(file: Path, layout: FileLayout) -> Source:
@@ -188,18 +179,17 @@ def read_arff(file: Path, layout: FileLayout) -> Source:
     require_package("arff", f"dataset.path={str(file)!r}, an ARFF file,")
     import arff
 
-    attributes: list[Attribute] = []
+    names: list[str] = []
     weights: list[str] = []
     try:
-        table = arff.load(_rewrite_lines(read_characters(file, layout), attributes, weights))
+        table = arff.load(_rewrite_lines(read_characters(file, layout), names, weights))
     except arff.ArffException as error:
         raise ValueError(str(error)) from error
-    names = [attribute.name for attribute in attributes]
     require_different_names(names, f"{file.name} declares")
     declared = {
-        attribute.name: tuple(value for value in values if value is not None)
-        for attribute, (_, values) in zip(attributes, table["attributes"], strict=True)
-        if attribute.type == NOMINAL
+        name: tuple(value for value in values if value is not None)
+        for name, (_, values) in zip(names, table["attributes"], strict=True)
+        if isinstance(values, list)
     }
     frame = pd.DataFrame(table["data"], columns=names, dtype=TEXT_TYPE)
     if {*weights} <= {"1"}:
@@ -209,13 +199,13 @@ def read_arff(file: Path, layout: FileLayout) -> Source:
     return Source(frame, declared=declared, notes=(note,), weights=WEIGHT)
 
 
-def _rewrite_lines(text: str, attributes: list[Attribute], weights: list[str]) -> Iterator[str]:
-    """Yield the lines of a file as liac-arff supports them; collect the original declarations, and the weights."""
+def _rewrite_lines(text: str, names: list[str], weights: list[str]) -> Iterator[str]:
+    """Yield the lines of a file as liac-arff supports them; collect the original names, and the weights."""
     is_data = False
     for number, line in enumerate(StringIO(text, newline=None), start=1):
         words = line.strip().lower()
         if is_data and words and not words.startswith("%"):
-            yield _rewrite_row(line.strip(), len(attributes), weights)
+            yield _rewrite_row(line.strip(), len(names), weights)
             continue
         is_data = is_data or words.startswith("@data")
         if is_data or not words.startswith("@attribute"):
@@ -226,11 +216,10 @@ def _rewrite_lines(text: str, attributes: list[Attribute], weights: list[str]) -
             raise ValueError(f"line {number} declares no column: {line.strip()!r}")
         name, declared = found.groups()
         is_nominal = declared.startswith("{")
-        kind = NOMINAL if is_nominal else declared.split()[0].lower()
-        if kind not in TYPES:
+        if not is_nominal and declared.split()[0].lower() not in TYPES:
             raise ValueError(f"line {number} declares {name} as {declared!r}; allowed are {', '.join(TYPES)}")
-        attributes.append(Attribute(_unquote(name), kind))
-        yield f"@attribute c{len(attributes)} {declared if is_nominal else 'string'}"
+        names.append(re.sub(r"\\(.)", r"\1", name[1:-1]) if name[0] in "'\"" else name)
+        yield f"@attribute c{len(names)} {declared if is_nominal else 'string'}"
 
 
 def _rewrite_row(row: str, n_cells: int, weights: list[str]) -> str:
@@ -243,10 +232,3 @@ def _rewrite_row(row: str, n_cells: int, weights: list[str]) -> str:
     plain = row[: weight.start() if weight else None].rstrip(", \t")
     is_rewritten = plain[:1] != "{" and plain.count(",") < n_cells - 1
     return ",".join(CELL.findall(plain)) if is_rewritten else plain
-
-
-def _unquote(name: str) -> str:
-    """Return the name of a column without quotation marks."""
-    if name[0] in "'\"":
-        return re.sub(r"\\(.)", r"\1", name[1:-1])
-    return name

@@ -70,16 +70,16 @@ def read_arrow(file: Path, layout: FileLayout) -> Source:
 
 
 def _measure_batch(batch: pa.RecordBatch) -> int:
+    """Return a number of bytes, one per number, with each text counted as often as it occurs."""
     batch.validate(full=True)  # damaged positions of text would end the process
-    return sum(map(_measure_cells, batch.columns))
-
-
-def _measure_cells(cells: pa.Array) -> int:
-    """Return the number of bytes of a column, one per number, with each text counted as often as it occurs."""
-    if not pa.types.is_dictionary(cells.type) or cells.type.value_type not in TEXT_TYPES:
-        return len(cells) if pa.types.is_primitive(cells.type) else int(cells.nbytes)
-    lengths = pc.binary_length(cells.dictionary).take(cells.indices)
-    return pc.sum(lengths).as_py() or 0
+    n_bytes = 0
+    for cells in batch.columns:
+        if pa.types.is_dictionary(cells.type) and cells.type.value_type in TEXT_TYPES:
+            lengths = pc.binary_length(cells.dictionary).take(cells.indices)
+            n_bytes += pc.sum(lengths).as_py() or 0
+        else:
+            n_bytes += len(cells) if pa.types.is_primitive(cells.type) else cells.nbytes
+    return n_bytes
 
 
 def read_frame(table: Any, name: str = "frame") -> Source:
@@ -145,8 +145,7 @@ def _list_rows(rows: Sequence[Any]) -> pd.DataFrame:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             raise ValueError(f'item {number} is not an object such as {{"age": 29}}; pandas writes them with {RECORDS}')
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names})
+    return pd.DataFrame(rows, dtype=object)
 
 
 def _read_object(whole: dict[str, Any], notes: list[str]) -> pd.DataFrame:
@@ -217,14 +216,14 @@ def read_excel(file: Path, layout: FileLayout) -> Source:
             f"{MAX_CELLS:,} cells; delete cells that lie apart from the table, or save the sheet as CSV"
         )
     first = layout.skip_rows + 1
-    for cell in (cell for row in _open_workbook(file, has_values=False)[sheet.title].iter_rows(first) for cell in row):
+    for cell in chain(*_open_workbook(file, has_values=False)[sheet.title].iter_rows(first)):
         if cell.data_type == FORMULA and sheet[cell.coordinate].value is None:
             raise ValueError(
                 f"cell {cell.coordinate} holds the formula {cell.value} without its value; open the file in a "
                 "spreadsheet program and save it"
             )
     rows = list(sheet.iter_rows(first))
-    n_errors = sum(cell.data_type == ERROR for row in rows for cell in row)
+    n_errors = sum(cell.data_type == ERROR for cell in chain(*rows))
     if n_errors:
         notes.append(f"Cells with errors such as #N/A are treated as missing: {n_errors}.")
     numbers = range(first, first + len(rows))
@@ -247,7 +246,7 @@ def _fill_merged(cells: Any, areas: Iterable[Any], first: int) -> list[str]:
     for area in inner:
         if area.min_row in cells.index and area.min_col in cells.columns:
             cells.loc[area.min_row : area.max_row, area.min_col] = cells.at[area.min_row, area.min_col]
-    listed = name_first([str(area) for area in sorted(inner, key=attrgetter("min_row", "min_col"))])
+    listed = name_first([*map(str, sorted(inner, key=attrgetter("min_row", "min_col")))])
     return [f"Merged cells are filled down from the first one, but not to the right: {listed}."] if inner else []
 
 
@@ -276,14 +275,12 @@ def _open_workbook(file: Path, has_values: bool) -> Any:
 def _choose_sheet(workbook: Any, layout: FileLayout, file: Path) -> tuple[Any, list[str]]:
     """Return the sheet to read, and a sentence if it was chosen from several."""
     sheets = {sheet.title: sheet for sheet in workbook.worksheets}
-    if layout.sheet is not None:
-        if str(layout.sheet) not in sheets:
-            hint = did_you_mean(str(layout.sheet), sheets)
-            raise UserError(f"dataset.sheet={layout.sheet!r} is not a sheet of {file.name}. {hint}")
-        return sheets[str(layout.sheet)], []
     first, *others = sheets
+    chosen = first if layout.sheet is None else str(layout.sheet)
+    if chosen not in sheets:
+        raise UserError(f"dataset.sheet={chosen!r} is not a sheet of {file.name}. {did_you_mean(chosen, sheets)}")
     note = f"Sheet {first!r} is read; dataset.sheet chooses another one: {', '.join(others)}."
-    return sheets[first], [note] if others else []
+    return sheets[chosen], [note] if others and layout.sheet is None else []
 
 
 def _read_names(cells: pd.DataFrame, layout: FileLayout) -> list[str]:
