@@ -214,9 +214,11 @@ def _find_rare_classes(dataset: Dataset) -> Iterator[str]:
     n_rows = pd.Series(dataset.y).value_counts()
     rare = [f"{label} ({count_nouns(n, 'row')})" for label, n in n_rows.items() if n < N_FOLDS]
     if rare:
+        is_number = dataset.y.dtype.kind == "i"
+        cure = "; if the whole numbers are amounts, give dataset.task=regression" if is_number else ""
         yield (
             f"{dataset.target}: not every fold of evaluation=kfold can test classes with fewer than {N_FOLDS} rows: "
-            f"{name_first(rare)}; {UNDEFINED}."
+            f"{name_first(rare)}; {UNDEFINED}{cure}."
         )
 
 

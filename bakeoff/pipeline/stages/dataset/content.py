@@ -96,13 +96,15 @@ def read_bytes(file: Path) -> bytes:
 def strip_compression(file: Path) -> Path:
     """Return the path without the extension of a compressed file: ``a.csv`` of ``a.csv.gz``.
 
-    The extension of a file in an archive is added: ``a.csv`` of ``a.zip`` if this holds ``table.csv``.
+    The extension of a file in an archive is added: ``a.csv`` of ``a.zip`` if this holds ``table.csv``, or
+    ``table.csv.zip``, as older versions of pandas name it.
     """
     extension = file.suffix.lower()
     plain = file.with_suffix("") if extension in DECOMPRESSORS else file
     if extension == ZIP:
         with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(file) as archive:
-            inner = PurePosixPath(_find_member(archive, file)).suffix
+            member = PurePosixPath(_find_member(archive, file))
+            inner = PurePosixPath(member.stem if member.suffix.lower() == ZIP else member).suffix
             return plain if plain.suffix == inner else plain.with_name(plain.name + inner)
     return plain
 

@@ -32,6 +32,9 @@ def build_from_keys(keys: Mapping[str, Any], *classes: Any) -> list[Any]:
     return [each(**{field.name: keys[field.name] for field in fields(each) if field.name in keys}) for each in classes]
 
 
+QUOTED_BY_APOSTROPHES = (
+    'The file has its name in single quotation marks; "dataset.quote=\\"\'\\"" reads names and cells without them.'
+)
 COMMA = ","
 POINT = "."
 SIGN_WORDS = {"comma": COMMA, "point": POINT, "apostrophe": "'", "underscore": "_", "space": " "}
@@ -321,7 +324,9 @@ def name_roles(columns: Sequence[str], roles: Roles, rules: ColumnRules, *, has_
     listed = [(key, name) for key, names in rules.lists.items() for name in names]
     for key, name in [*named.items(), *listed, *(("na_values", str(name)) for name in by_column)]:
         if name not in columns:
-            raise UserError(f"dataset.{key}={name!r} is not a column of the data. {did_you_mean(name, columns)}")
+            # Otherwise the suggestion would lose its quotation marks on the command line.
+            cure = QUOTED_BY_APOSTROPHES if f"'{name}'" in columns else did_you_mean(name, columns)
+            raise UserError(f"dataset.{key}={name!r} is not a column of the data. {cure}")
     roles_of = [*named.items(), *((key, name) for key, name in listed if key in FEATURE_KEYS)]
     for position, (key, name) in enumerate(roles_of[: len(named)]):
         if other := next((each for each, same in roles_of[position + 1 :] if same == name), None):

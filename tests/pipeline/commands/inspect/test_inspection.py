@@ -176,6 +176,10 @@ def test_classes_with_fewer_rows_than_the_folds_of_a_cross_validation_are_suspic
     (bakeoff.folder / "zoo.csv").write_text(f"x,y\n{rows}")
     answer = bakeoff("inspect", "zoo.csv", "target=y")
     assert "test classes with fewer than 5 rows: b (4 rows), c (2 rows)" in " ".join(answer.out.split())
+    assert "dataset.task" not in answer.out
+    (bakeoff.folder / "longley.csv").write_text("x,y\n" + "".join(f"{i},{60000 + i * i}\n" for i in range(16)))
+    answer = bakeoff("inspect", "longley.csv", "target=y")
+    assert "if the whole numbers are amounts, give dataset.task=regression" in " ".join(answer.out.split())
 
 
 def test_the_command_prints_a_row_for_each_column_and_a_line_for_each_suspicion(bakeoff: Bakeoff) -> None:
