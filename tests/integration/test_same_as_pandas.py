@@ -1,4 +1,4 @@
-"""Tables as R, Excel, pandas and Orange write them score as in a pipeline of pandas and scikit-learn on the same folds."""
+"""Tables of R, Excel, pandas and Orange score as in a pipeline of pandas and scikit-learn on the same folds."""
 
 from collections.abc import Callable
 from pathlib import Path

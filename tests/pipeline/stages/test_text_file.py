@@ -176,6 +176,12 @@ def test_the_header_of_orange_declares_types_and_roles(tmp_path: Path) -> None:
     assert [(column.name, column.kind) for column in dataset.columns[1:3]] == [("x", "numeric"), ("c", "nominal")]
 
 
+def test_types_that_orange_infers_are_empty_and_roles_may_have_spaces(tmp_path: Path) -> None:
+    raw = read(tmp_path, "name\tx\ty\n\tc\td\nmeta\t\tclass \na\t1.5\tno\nb\t2.5\tyes\n", "orange.tab")
+    assert (len(raw.frame), raw.declared) == (2, {"y": ()})
+    assert "dataset.drop=[name] leaves out" in raw.notes[0]
+
+
 @pytest.mark.parametrize("second", ["s\tc\tx y z", "s\tc\tq", "1\t2\t3"])
 def test_rows_that_are_no_declarations_of_orange_stay(tmp_path: Path, second: str) -> None:
     raw = read(tmp_path, f"a\tb\tc\n{second}\nu\tv\tw\n1\t2\t3\n", "orange.tab")

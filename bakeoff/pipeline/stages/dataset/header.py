@@ -10,8 +10,8 @@ from bakeoff.pipeline.stages.dataset.spelling import format_list_key
 
 ORANGE_TYPE = r"[cdstn]|continuous|numeric|discrete|categorical|string|text|time|\S+( \S+)+"
 """A type of Orange, or the values of a nominal column."""
-ORANGE_HEAD = re.compile(rf"({ORANGE_TYPE})\t([cmiw]|class|meta|ignore|weight|\S+=.*|)")
-"""The type of a column, and its role below."""
+ORANGE_HEAD = re.compile(rf"({ORANGE_TYPE}|)\t([cmiw]|class|meta|ignore|weight|\S+=.*|)")
+"""The type of a column, which Orange infers if it is empty, and its role below."""
 
 
 def take_orange_rows(table: pa.Table, notes: list[str]) -> tuple[pa.Table, dict[str, tuple[str, ...]]]:
@@ -24,13 +24,14 @@ def take_orange_rows(table: pa.Table, notes: list[str]) -> tuple[pa.Table, dict[
     notes : list of str
         To which a sentence is added if there are such rows.
     """
-    heads = _read_heads(table, 3)
-    if not all(ORANGE_HEAD.fullmatch("\t".join(head[1:])) for head in heads):
+    heads = [[name, *map(str.strip, below)] for name, *below in _read_heads(table, 3)]
+    n_types = sum(any(head[1:2]) for head in heads)
+    if 2 * n_types < len(heads) or not all(ORANGE_HEAD.fullmatch("\t".join(head[1:])) for head in heads):
         return table, {}
     unused = [name for name, _, role in heads if role[:1] in ("m", "i", "w")]
     cure = f" {format_list_key('drop', unused)} leaves out the columns that Orange does not learn from." * bool(unused)
     notes.append(f"Lines 2 and 3 declare types and roles, as Orange writes them.{cure}")
-    nominal: dict[str, tuple[str, ...]] = {name: () for name, kind, _ in heads if kind[0] == "d" or " " in kind}
+    nominal: dict[str, tuple[str, ...]] = {name: () for name, kind, _ in heads if kind[:1] == "d" or " " in kind}
     return pa.concat_tables([table.slice(0, 1), table.slice(3)]), nominal
 
 

@@ -324,9 +324,7 @@ def name_roles(columns: Sequence[str], roles: Roles, rules: ColumnRules, *, has_
     listed = [(key, name) for key, names in rules.lists.items() for name in names]
     for key, name in [*named.items(), *listed, *(("na_values", str(name)) for name in by_column)]:
         if name not in columns:
-            # Otherwise the suggestion would lose its quotation marks on the command line.
-            cure = QUOTED_BY_APOSTROPHES if f"'{name}'" in columns else did_you_mean(name, columns)
-            raise UserError(f"dataset.{key}={name!r} is not a column of the data. {cure}")
+            raise UserError(f"dataset.{key}={name!r} is not a column of the data. {_suggest_column(name, columns)}")
     roles_of = [*named.items(), *((key, name) for key, name in listed if key in FEATURE_KEYS)]
     for position, (key, name) in enumerate(roles_of[: len(named)]):
         if other := next((each for each, same in roles_of[position + 1 :] if same == name), None):
@@ -335,3 +333,13 @@ def name_roles(columns: Sequence[str], roles: Roles, rules: ColumnRules, *, has_
                 f"so remove {name} from one of them."
             )
     return named
+
+
+def _suggest_column(name: str, columns: Sequence[str]) -> str:
+    """Return a cure for a name that is not a column."""
+    # The command line removes quotation marks and spaces around a suggested name.
+    if f"'{name}'" in columns:
+        return 'It is in single quotation marks; "dataset.quote=\\"\'\\"" reads names and cells without them.'
+    if name in map(str.strip, columns):
+        return "It has spaces around it; dataset.strip=true reads names and cells without them."
+    return did_you_mean(name, columns)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from io import BytesIO
@@ -267,7 +268,10 @@ def _open_workbook(file: Path, has_values: bool) -> Any:
     content = BytesIO(read_bytes(file))
     try:
         list(limit_sizes(ZipFile(content).infolist(), attrgetter("file_size"), file))
-        return openpyxl.load_workbook(content, data_only=has_values)
+        with warnings.catch_warnings():
+            # openpyxl warns of parts that it does not keep, such as formats, which hold no cells.
+            warnings.simplefilter("ignore", UserWarning)
+            return openpyxl.load_workbook(content, data_only=has_values)
     except (BadZipFile, KeyError) as error:
         raise ValueError(f"it is not an Excel workbook, or it is password-protected ({error})") from error
 
