@@ -391,5 +391,11 @@ def list_varying_keys(jobs: Sequence[Sequence[str]]) -> tuple[str, ...]:
         for word in words:
             key, _, value = word.lstrip("+~").partition("=")
             values.setdefault(key, []).append(value)
-    # A key that only some jobs set, such as those of one grid, has its default in the others.
-    return tuple(key for key, found in values.items() if len(set(found)) > 1 or len(found) < len(jobs))
+    # A key that only some jobs set, such as those of one grid, has its default in the others, unless it is a parameter
+    # that other learners lack.
+    n_jobs = len(jobs)
+    return tuple(
+        key
+        for key, found in values.items()
+        if len(set(found)) > 1 or (len(found) < n_jobs and not key.startswith("learner."))
+    )
