@@ -31,7 +31,9 @@ from bakeoff.pipeline.commands.compare.comparison import (
 from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     MIN_DATASETS,
     MIN_FRIEDMAN_CONFIGURATIONS,
+    CorrectedTTest,
     FriedmanTest,
+    Requirement,
     compute_corrected_t_test,
     compute_critical_difference,
     compute_friedman_test,
@@ -72,7 +74,14 @@ def analyze_dataset(
     base = next((cell for cell in ordered if cell.configuration == settings.base), None)
     rope = _find_rope(ordered, base, metric)
     pairs = _compare_pairs(ordered, dataset, metric, rope, settings)
-    summaries = tuple(_summarize(cell, metric, settings, ranks, pairs) for cell in ordered)
+    estimates = [
+        compute_corrected_t_test(np.array(cell.scores[metric.name]), cell.test_train_ratio, 1 - settings.alpha)
+        for cell in ordered
+    ]
+    summaries = tuple(
+        summarize(cell.configuration, estimate, metric, settings, ranks, pairs)
+        for cell, estimate in zip(ordered, estimates, strict=True)
+    )
     verdict = write_dataset_verdict(summaries, pairs, metric)
     return DatasetResult(dataset.name, settings.base if base else "", summaries, pairs, verdict)
 
@@ -128,9 +137,16 @@ def _compare_pairs(
         p_values = [test.p for test in tests]
         levels = find_holm_levels(p_values, settings.alpha).tolist()
         stops = [PairStop(*own) for own in zip(tests, adjust_p_values(p_values).tolist(), strict=True)]
+    sizes = [max(first.n_train, second.n_train) + first.n_test for first, second in pairs]
     return tuple(
-        _describe_pair(*pair, stop, level, dataset, rope, settings)
-        for pair, stop, level in zip(pairs, stops, levels, strict=True)
+        describe_pair(
+            (first.configuration, second.configuration),
+            stop,
+            estimate_requirement(stop.test, dataset.folds_per_repeat, n_rows, level),
+            rope,
+            settings.alpha,
+        )
+        for (first, second), stop, level, n_rows in zip(pairs, stops, levels, sizes, strict=True)
     )
 
 
@@ -143,23 +159,13 @@ def _subtract_cells(first: Cell, second: Cell, metric: ComparedMetric) -> np.nda
     return differences
 
 
-def _describe_pair(
-    first: Cell,
-    second: Cell,
-    stop: PairStop,
-    level: float,
-    dataset: ComparedDataset,
-    rope: float,
-    settings: Settings,
-) -> PairResult:
-    """Return the result of a pair, with its detectable difference at the level of Holm's procedure."""
+def describe_pair(names: tuple[str, str], stop: PairStop, needed: Requirement, rope: float, alpha: float) -> PairResult:
+    """Return the result of a pair of configurations, with what is needed at the level of Holm's procedure."""
     test = stop.test
     posterior = compute_posterior(test, rope)
-    n_rows = max(first.n_train, second.n_train) + first.n_test
-    needed = estimate_requirement(test, dataset.folds_per_repeat, n_rows, level)
     return PairResult(
-        first=first.configuration,
-        second=second.configuration,
+        first=names[0],
+        second=names[1],
         difference=test.mean,
         std=test.standard_deviation,
         low=test.lower,
@@ -174,7 +180,7 @@ def _describe_pair(
         repeats_needed=needed.repeats,
         rows_needed=needed.rows,
         # The p-value of a mean of 0, which has no direction, is 1.
-        is_told_apart=stop.p_difference <= settings.alpha,
+        is_told_apart=stop.p_difference <= alpha,
         test_train_ratio=test.ratio,
         rope=rope,
         repeats=stop.repeats,
@@ -182,16 +188,15 @@ def _describe_pair(
     )
 
 
-def _summarize(
-    cell: Cell,
+def summarize(
+    name: str,
+    estimate: CorrectedTTest,
     metric: ComparedMetric,
     settings: Settings,
     ranks: Mapping[str, float],
     pairs: Sequence[PairResult],
 ) -> Summary:
-    """Return the mean of a cell with its interval, its rank, and its mark against the base."""
-    name = cell.configuration
-    estimate = compute_corrected_t_test(np.array(cell.scores[metric.name]), cell.test_train_ratio, 1 - settings.alpha)
+    """Return the mean of a configuration with its interval, its rank, and its mark against the base."""
     low, high = np.clip([estimate.lower, estimate.upper], *metric.bounds).tolist()
     summary = Summary(
         configuration=name,

@@ -7,6 +7,7 @@ are None or NaN, never 0, and have a reason.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from string import ascii_uppercase
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ class ScoredCells:
     notes: Sequence[str]
 
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LETTERS = ascii_uppercase
 """The names of the first tiers."""
 WILCOXON = "wilcoxon"
 NEMENYI = "nemenyi"
@@ -291,9 +292,9 @@ class ItemPair(PairResult):
     """Two systems on the items of one test set.
 
     As for `PairResult`, with items in place of folds, and with these meanings: `statistic` is that of the t-test over
-    clusters, which gives the interval, `rows_needed` is a number of items, and `p_value` is that of McNemar's test or
-    of exchanges. `answer` is ``practically equal`` if two one-sided tests with Holm's correction show that the
-    difference is within the rope.
+    clusters, which gives the interval and the probabilities, `rows_needed` is a number of items, and `p_value` is that
+    of McNemar's test or of exchanges. `answer` is ``practically equal`` if two one-sided tests with Holm's correction
+    show that the difference is within the rope.
 
     Attributes
     ----------
@@ -301,17 +302,11 @@ class ItemPair(PairResult):
         The numbers of items on which the first is better and worse.
     p_error : float
         The standard error of `p_value` if exchanges were drawn, otherwise 0.
-    p_equal : float
-        The p-value of the two one-sided tests, with Holm's correction.
-    clusters_needed : int or None
-        The approximate number of clusters of `rows_needed` items.
     """
 
     wins: int
     losses: int
     p_error: float
-    p_equal: float
-    clusters_needed: int | None
 
 
 @dataclass(frozen=True)
@@ -344,7 +339,7 @@ class ItemDesign:
     def list_tiers(self) -> dict[str, str]:
         """Return the tier of each system: a letter, or its number after Z."""
         return {
-            name: LETTERS[number] if number < len(LETTERS) else str(number + 1)
+            name: LETTERS[number : number + 1] or str(number + 1)
             for number, tier in enumerate(self.tiers)
             for name in tier
         }

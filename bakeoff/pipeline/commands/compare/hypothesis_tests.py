@@ -167,7 +167,9 @@ def subtract_scores(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray:
     return differences
 
 
-def compute_corrected_t_test(values: np.ndarray, ratio: float, confidence: float = 0.95) -> CorrectedTTest:
+def compute_corrected_t_test(
+    values: np.ndarray, ratio: float, confidence: float = 0.95, n_means: int = 1
+) -> CorrectedTTest:
     """Test whether the mean over folds is 0, with an interval corrected for overlapping training parts.
 
     The standard error is ``sqrt((1 / J + ratio) * variance)``, where the variance has J - 1 in the denominator. The
@@ -182,6 +184,8 @@ def compute_corrected_t_test(values: np.ndarray, ratio: float, confidence: float
         the usual t-test of independent values.
     confidence : float, default 0.95
         The confidence level of the interval.
+    n_means : int, default 1
+        The number of means from which the values deviate; each takes a degree of freedom.
 
     Returns
     -------
@@ -198,13 +202,14 @@ def compute_corrected_t_test(values: np.ndarray, ratio: float, confidence: float
     is_degenerate = _are_equal(values)
     standard_deviation = 0.0 if is_degenerate else float(np.std(values, ddof=1))
     standard_error = float(np.sqrt(1 / n_folds + ratio) * standard_deviation)
-    margin = float(stats.t.ppf((1 + confidence) / 2, n_folds - 1)) * standard_error
+    df = n_folds - n_means
+    margin = float(stats.t.ppf((1 + confidence) / 2, df)) * standard_error
     if not is_degenerate:
         statistic = mean / standard_error
     else:
         statistic = float(np.copysign(np.inf, mean)) if mean else 0.0
     return CorrectedTTest(
-        n_folds=n_folds,
+        n_folds=df + 1,
         ratio=ratio,
         mean=mean,
         standard_deviation=standard_deviation,
@@ -212,7 +217,7 @@ def compute_corrected_t_test(values: np.ndarray, ratio: float, confidence: float
         lower=mean - margin,
         upper=mean + margin,
         statistic=statistic,
-        p=float(2 * stats.t.sf(abs(statistic), n_folds - 1)),
+        p=float(2 * stats.t.sf(abs(statistic), df)),
         is_degenerate=is_degenerate,
     )
 
@@ -291,7 +296,8 @@ def estimate_requirement(
         return Requirement(math.nan, None, None)
     effect = find_effect(test.degrees_of_freedom, alpha)
     smallest_difference = effect * test.standard_error
-    repeats = count_repeats(test, folds_per_repeat, alpha)
+    # Values that share no training rows, such as those of items, are not repeated.
+    repeats = count_repeats(test, folds_per_repeat, alpha) if test.ratio else None
     rows = None
     if test.mean != 0 and not math.isnan(n_rows):
         # The standard error has to shrink by this factor, and its square is proportional to 1 / rows.

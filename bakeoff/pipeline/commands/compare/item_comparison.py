@@ -7,50 +7,55 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations, pairwise
-from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
-from bakeoff.pipeline.commands.compare.analysis import find_holm_levels
+from bakeoff.pipeline.commands.compare.analysis import describe_pair, find_holm_levels, summarize
 from bakeoff.pipeline.commands.compare.compare_cells import make_settings
 from bakeoff.pipeline.commands.compare.comparison import (
     Cell,
     ComparedDataset,
     ComparedMetric,
     Comparison,
-    Configuration,
     DatasetResult,
     ItemDesign,
     ItemPair,
     MetricResult,
     Settings,
-    Summary,
 )
 from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     CorrectedTTest,
-    find_effect,
-    mark_difference,
+    Requirement,
+    compute_friedman_test,
+    compute_posterior,
+    estimate_requirement,
     rank_configurations,
+    subtract_scores,
 )
-from bakeoff.pipeline.commands.compare.item_scores import ItemScores
+from bakeoff.pipeline.commands.compare.item_scores import BINARY_BOUNDS, CLUSTER, DATASET, ItemScores
 from bakeoff.pipeline.commands.compare.item_tests import (
-    Contrast,
     Design,
-    ExchangeTest,
     compute_clustered_t_test,
-    compute_cochran_q,
     compute_exchange_tests,
-    compute_mcnemar_p,
-    contrast_systems,
     find_tiers,
+    make_design,
 )
 from bakeoff.pipeline.commands.compare.request import CompareRequest
-from bakeoff.pipeline.commands.compare.stopping import EQUAL, TOLD_APART, UNDECIDED
+from bakeoff.pipeline.commands.compare.stopping import EQUAL, PairStop, answer_pair
 from bakeoff.pipeline.commands.compare.verdict import enumerate_names
 from bakeoff.pipeline.model.row_report import adjust_by_holm
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.wording import count_nouns, equate_p, format_change, format_p, format_score, join_words
+from bakeoff.pipeline.text.wording import (
+    count_nouns,
+    equate_p,
+    format_change,
+    format_p,
+    format_score,
+    format_statistic,
+    join_words,
+)
 
 MCNEMAR = "McNemar's exact test"
 EXCHANGES = "exchanges of both systems on items"
@@ -60,222 +65,156 @@ MIN_CLUSTERS = 10
 """With fewer clusters, a note says how rough the intervals are."""
 
 
-def compare_items(whole: ItemScores, request: CompareRequest, command: str, selection: str) -> Comparison:
+def compare_items(items: ItemScores, request: CompareRequest, command: str) -> Comparison:
     """Compare systems on the items of one test set.
 
     Parameters
     ----------
-    whole : ItemScores
+    items : ItemScores
     request : CompareRequest
     command : str
         The command line that requests the comparison.
-    selection : str
-        The origin of the scores.
 
     Raises
     ------
     UserError
         There is no such base.
     """
-    sign = 1 if whole.metric.greater_is_better else -1
-    order = np.argsort(-sign * whole.scores.mean(axis=0), kind="stable")
-    known = whole.configurations or [Configuration(name, name) for name in whole.systems]
-    rows = tuple(known[number] for number in order)
+    table, metric = items.table, items.metric
+    ranks = _rank_systems(table, metric)
+    rows = tuple(sorted(items.configurations, key=lambda row: list(ranks.index).index(row.name)))
     settings = make_settings(request, rows)
-    parts = [_analyze(name, part, settings) for name, part in _divide(whole)]
-    results = tuple(part.result for part in parts)
-    design = _describe_design(whole, request, parts[0].pairs)
-    sizes = {part.result.dataset: len(part.items.scores) for part in parts}
+    of_datasets = dict(list(table.groupby(level=DATASET, sort=False)))
+    parts = {name: part for name, part in of_datasets.items() if len(part) > 1}
+    parts = {ALL_DATASETS: table, **parts} if len(of_datasets) > 1 else {"".join(of_datasets) or "the test set": table}
+    results = tuple(_analyze(name, part, metric, settings) for name, part in parts.items())
+    design = _describe_design(table, request, results[0])
+    small = [name for name in of_datasets if len(of_datasets) > 1 and name not in parts]
+    remarks = [f"Not tested alone, because they have one item: {', '.join(small)}."] if small else []
     return Comparison(
-        question=_write_question(whole, design),
-        selection=selection,
+        question=_write_question(table, design),
+        selection=items.selection,
         command=hide_secrets(command),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        verdict=tuple(_write_verdict(parts[0].pairs, design)),
-        notes=(*whole.notes, *_write_notes(parts, design, settings)),
+        verdict=tuple(_write_verdict(results[0].pairs, design)),
+        notes=(*items.notes, *_write_notes(results, design, settings), *remarks),
         settings=settings,
-        metrics=(whole.metric,),
-        datasets=tuple(ComparedDataset(name, "", "", n, 1, (), 0) for name, n in sizes.items()),
+        metrics=(metric,),
+        datasets=tuple(ComparedDataset(name, "", "", len(part), 1, (), 0) for name, part in parts.items()),
         configurations=rows,
-        cells=tuple(Cell(row.name, name, n_test=n) for row in rows for name, n in sizes.items()),
-        results=(MetricResult(whole.metric.name, results, None, ()),),
+        cells=tuple(Cell(row.name, name, n_test=len(part)) for row in rows for name, part in parts.items()),
+        results=(MetricResult(metric.name, results, None, ()),),
+        run_ids=tuple(items.run_ids),
         items=design,
     )
 
 
-class Part(NamedTuple):
-    """All items, or those of a dataset, with the result and its pairs."""
-
-    items: ItemScores
-    result: DatasetResult
-    pairs: tuple[ItemPair, ...]
+def _rank_systems(table: pd.DataFrame, metric: ComparedMetric) -> pd.Series:
+    """Return the rank of each system, from best to worst."""
+    ranks = rank_configurations(table.mean().to_numpy()[np.newaxis], metric.greater_is_better)
+    return pd.Series(ranks[0], table.columns).sort_values(kind="stable")
 
 
-def _divide(whole: ItemScores) -> Iterator[tuple[str, ItemScores]]:
-    """Yield all items, and if there are several datasets, those of each that has at least two."""
-    if len(whole.datasets) == 1:
-        yield whole.datasets[0] or "the test set", whole
-        return
-    yield ALL_DATASETS, whole
-    for number, name in enumerate(whole.datasets):
-        is_own = whole.strata == number
-        if is_own.sum() > 1:
-            yield name, whole.select(is_own)
+def _make_design(table: pd.DataFrame) -> Design:
+    clusters, datasets = (pd.factorize(table.index.get_level_values(level))[0] for level in (CLUSTER, DATASET))
+    return make_design(clusters, datasets)
 
 
-def _analyze(name: str, items: ItemScores, settings: Settings) -> Part:
+def _is_exact(scores: np.ndarray, design: Design) -> bool:
+    """Return whether McNemar's test is that of the pairs."""
+    return not design.has_clusters and bool(np.isin(np.abs(scores), BINARY_BOUNDS).all())
+
+
+def _analyze(name: str, table: pd.DataFrame, metric: ComparedMetric, settings: Settings) -> DatasetResult:
     """Return the means and the pairs of systems on some of the items."""
-    metric = items.metric
-    design = Design(items.clusters, items.strata)
-    means = items.scores.mean(axis=0)  # (k,)
-    (ranks,) = rank_configurations(means[np.newaxis], metric.greater_is_better)
-    order = np.argsort(ranks, kind="stable")
-    names = [items.systems[number] for number in order]
-    scores = items.scores[:, order]  # (n, k)
-    size = abs(float(means[items.systems.index(settings.base)])) if metric.is_rope_relative else 1.0
+    ranks, design = _rank_systems(table, metric), _make_design(table)
+    scores = np.ascontiguousarray(table[ranks.index].to_numpy().T)  # (k, n)
+    size = abs(float(table[settings.base].mean())) if metric.is_rope_relative else 1.0
     sign = 1 if metric.greater_is_better else -1
-    pairs = tuple(_compare_pairs(names, sign * scores, design, items.is_binary, size * metric.rope, settings))
-    tests = [compute_clustered_t_test(column, design, 1 - settings.alpha) for column in scores.T]
-    in_order = ranks[order].tolist()
-    summaries = [
-        _summarize(*own, own[2] == in_order[0], metric, pairs, settings)
-        for own in zip(names, tests, in_order, strict=True)
-    ]
-    return Part(items, DatasetResult(name, settings.base, tuple(summaries), pairs, ()), pairs)
-
-
-def _summarize(
-    name: str,
-    test: CorrectedTTest,
-    rank: float,
-    is_best: bool,
-    metric: ComparedMetric,
-    pairs: Sequence[ItemPair],
-    settings: Settings,
-) -> Summary:
-    """Return the mean of a system with its interval, its rank, and its mark against the base."""
-    low, high = np.clip([test.lower, test.upper], *metric.bounds).tolist()
-    summary = Summary(name, test.mean, test.standard_deviation, low, high, rank, is_best)
-    for pair in pairs:
-        if {name, settings.base} == {pair.first, pair.second}:
-            difference = pair.difference if pair.first == name else -pair.difference
-            mark = mark_difference(difference, pair.p_holm, settings.alpha)
-            return replace(summary, mark=mark, p_value=pair.p_value)
-    return summary
+    pairs = tuple(_compare_pairs(list(ranks.index), sign * scores, design, size * metric.rope, settings))
+    estimates = [compute_clustered_t_test(own, design, 1 - settings.alpha) for own in scores]
+    summaries = tuple(
+        replace(summarize(system, estimate, metric, settings, ranks.to_dict(), pairs), std=math.nan)
+        for system, estimate in zip(ranks.index, estimates, strict=True)
+    )
+    return DatasetResult(name, settings.base, summaries, pairs, ())
 
 
 def _compare_pairs(
-    names: Sequence[str], scores: np.ndarray, design: Design, is_binary: bool, rope: float, settings: Settings
+    names: Sequence[str], scores: np.ndarray, design: Design, rope: float, settings: Settings
 ) -> Iterator[ItemPair]:
-    """Yield all pairs of systems, ordered from best to worst; their scores of shape (n, k) are better if greater."""
-    places = list(combinations(range(len(names)), 2))
-    contrasts = [contrast_systems(scores[:, i], scores[:, j], design, 1 - settings.alpha) for i, j in places]
-    if is_binary and not design.has_clusters:
-        exchanges = [ExchangeTest(compute_mcnemar_p(each.wins, each.losses)) for each in contrasts]
+    """Yield all pairs of systems, ordered from best to worst; their scores of shape (k, n) are better if greater."""
+    alpha = settings.alpha
+    numbers = list(combinations(range(len(names)), 2))
+    tests, counts = [], []
+    for i, j in numbers:
+        differences = subtract_scores(scores[i], scores[j])
+        tests.append(compute_clustered_t_test(differences, design, 1 - alpha))
+        counts.append((int(np.sum(differences > 0)), int(np.sum(differences < 0))))
+    if _is_exact(scores, design):
+        p_values = np.array([float(stats.binomtest(wins, max(wins + losses, 1)).pvalue) for wins, losses in counts])
+        errors = np.zeros(len(counts))
     else:
-        sums = np.column_stack([design.sum_clusters(column) for column in scores.T])  # (G, k)
-        exchanges = compute_exchange_tests(sums, places, contrasts)
-    p_values = np.array([each.p for each in exchanges])
-    levels = find_holm_levels(p_values.tolist(), settings.alpha).tolist()
+        p_values, errors = compute_exchange_tests(np.array([*map(design.sum_clusters, scores)]), numbers)
     width = float(np.ptp(scores))
-    p_equal = np.array([_test_equality(each.test, design, rope, width) for each in contrasts])
-    adjusted = zip(adjust_by_holm(p_values).tolist(), adjust_by_holm(p_equal).tolist(), levels, strict=True)
-    for (i, j), contrast, exchange, own in zip(places, contrasts, exchanges, adjusted, strict=True):
-        yield _describe_pair((names[i], names[j]), contrast, exchange, own, design, rope, settings.alpha)
+    p_equal = adjust_by_holm(np.array([_test_equality(test, rope, width) for test in tests])).tolist()
+    p_holm, levels = adjust_by_holm(p_values).tolist(), find_holm_levels(p_values.tolist(), alpha).tolist()
+    for number, (i, j) in enumerate(numbers):
+        test = replace(tests[number], p=float(p_values[number]))
+        answer = answer_pair(p_holm[number], p_equal[number], alpha)
+        # A pair that is told apart needs no more items, and the noncentral t distribution takes milliseconds.
+        is_told_apart = p_holm[number] <= alpha
+        needed = (
+            Requirement(math.nan, None, None)
+            if is_told_apart
+            else estimate_requirement(test, 1, scores.shape[1], levels[number])
+        )
+        pair = describe_pair((names[i], names[j]), PairStop(test, p_holm[number], answer=answer), needed, rope, alpha)
+        wins, losses = counts[number]
+        yield ItemPair(**vars(pair), wins=wins, losses=losses, p_error=float(errors[number]))
 
 
-def _describe_pair(
-    names: tuple[str, str],
-    contrast: Contrast,
-    exchange: ExchangeTest,
-    adjusted: tuple[float, float, float],
-    design: Design,
-    rope: float,
-    alpha: float,
-) -> ItemPair:
-    """Return the result of a pair with its p-values adjusted by Holm's method, and the level of that method."""
-    test = contrast.test
-    p_holm, p_equal, level = adjusted
-    is_told_apart = p_holm <= alpha and test.mean != 0
-    # A pair that is told apart needs no more items, and the noncentral t distribution takes milliseconds.
-    detectable, factor = (math.nan, math.nan) if is_told_apart else _find_requirement(test, level)
-    return ItemPair(
-        first=names[0],
-        second=names[1],
-        difference=test.mean,
-        std=test.standard_deviation,
-        low=test.lower,
-        high=test.upper,
-        statistic=test.statistic,
-        p_value=exchange.p,
-        p_holm=p_holm,
-        p_first=math.nan,
-        p_equivalent=math.nan,
-        p_second=math.nan,
-        detectable=detectable,
-        repeats_needed=None,
-        rows_needed=None if math.isnan(factor) else math.ceil(factor * len(design.clusters)),
-        is_told_apart=is_told_apart,
-        test_train_ratio=math.nan,
-        rope=rope,
-        answer=TOLD_APART if is_told_apart else EQUAL if p_equal <= alpha else UNDECIDED,
-        wins=contrast.wins,
-        losses=contrast.losses,
-        p_error=exchange.error,
-        p_equal=p_equal,
-        clusters_needed=None if math.isnan(factor) else math.ceil(factor * design.n_clusters),
-    )
-
-
-def _test_equality(test: CorrectedTTest, design: Design, rope: float, width: float) -> float:
+def _test_equality(test: CorrectedTTest, rope: float, width: float) -> float:
     """Return the p-value of two one-sided tests of a difference beyond the rope.
 
     If both systems have equal scores on all items, it is the probability that none of G clusters would differ although
     the difference, of scores in a range of a width, is as large as the rope.
     """
-    if test.standard_error:
-        return float(stats.t.sf((rope - abs(test.mean)) / test.standard_error, test.degrees_of_freedom))
-    if test.mean or test.n_folds == 1:
-        return 1.0
-    return float(max(0.0, 1 - rope / (width or 1.0)) ** design.n_clusters)
+    if test.is_degenerate and test.mean == 0:
+        return float(max(0.0, 1 - rope / (width or 1.0)) ** test.n_folds)
+    posterior = compute_posterior(test, rope)
+    return 1.0 if test.is_degenerate or test.n_folds == 1 else max(posterior.better, posterior.worse)
 
 
-def _find_requirement(test: CorrectedTTest, level: float) -> tuple[float, float]:
-    """Return the detectable difference, and how many times the items would show the observed one; NaN if unknown."""
-    if not test.standard_error:
-        return math.nan, math.nan
-    detectable = find_effect(test.degrees_of_freedom, level) * test.standard_error
-    return detectable, (detectable / test.mean) ** 2 if test.mean else math.nan
-
-
-def _describe_design(whole: ItemScores, request: CompareRequest, pairs: Sequence[ItemPair]) -> ItemDesign:
+def _describe_design(table: pd.DataFrame, request: CompareRequest, result: DatasetResult) -> ItemDesign:
     """Return the items and their tests, with the tiers that follow from the pairs of all items."""
-    design = Design(whole.clusters, whole.strata)
-    is_exact = whole.is_binary and not design.has_clusters
-    q, p = compute_cochran_q(whole.scores) if is_exact and len(whole.systems) > 2 else (math.nan, math.nan)
-    names = list(dict.fromkeys([pairs[0].first, *(pair.second for pair in pairs)]))
+    design = _make_design(table)
+    is_exact = _is_exact(table.to_numpy(), design)
+    # Of ranks with ties, Friedman's statistic is Cochran's Q.
+    cochran = compute_friedman_test(table.to_numpy()) if is_exact and table.shape[1] > 2 else None
+    names = [summary.configuration for summary in result.summaries]
     return ItemDesign(
         item=request.item,
         cluster=request.cluster,
-        n_items=len(whole.scores),
+        n_items=len(table),
         n_clusters=design.n_clusters,
         test=MCNEMAR if is_exact else CLUSTER_EXCHANGES if request.cluster else EXCHANGES,
-        cochran_q=q,
-        cochran_p=p,
-        tiers=find_tiers(names, {(pair.first, pair.second) for pair in pairs if pair.is_told_apart}),
+        cochran_q=cochran.chi2 if cochran else math.nan,
+        cochran_p=cochran.p if cochran else math.nan,
+        tiers=find_tiers(names, {(pair.first, pair.second) for pair in result.pairs if pair.is_told_apart}),
     )
 
 
-def _write_question(whole: ItemScores, design: ItemDesign) -> str:
+def _write_question(table: pd.DataFrame, design: ItemDesign) -> str:
     n_items = count_nouns(design.n_items, design.item if design.item.isalpha() else "item")
     clusters = f" ({count_nouns(design.n_clusters, 'cluster')})" if design.cluster else ""
-    systems = join_words(sorted(whole.systems)) if len(whole.systems) <= 3 else f"{len(whole.systems)} systems"
+    systems = join_words(sorted(table)) if table.shape[1] <= 3 else f"{table.shape[1]} systems"
     return f"Which of {systems} is best on {n_items}, and how certain is that?{clusters}"
 
 
 def _write_verdict(pairs: Sequence[ItemPair], design: ItemDesign) -> Iterator[str]:
     """Yield a sentence for each tier, and what would tell the best two apart."""
-    if not any(pair.std or pair.difference for pair in pairs):
+    if not any(pair.wins or pair.losses for pair in pairs):
         yield "All systems have equal scores on every item, so none is better."
         return
     p_values = {(pair.first, pair.second): pair.p_holm for pair in pairs}
@@ -299,26 +238,24 @@ def _write_requirement(pair: ItemPair, design: ItemDesign) -> str:
         return f"{claim}: they are practically equal, within {format_score(pair.rope)}."
     if pair.rows_needed is None:
         return f"{claim}: their means are equal." if pair.difference == 0 else f"{claim}."
-    clusters = f" in {count_nouns(pair.clusters_needed, 'cluster')}" if design.cluster and pair.clusters_needed else ""
+    n_clusters = math.ceil(pair.rows_needed * design.n_clusters / design.n_items)
+    clusters = f" in {count_nouns(n_clusters, 'cluster')}" if design.cluster else ""
     return f"{claim}: about {count_nouns(pair.rows_needed, 'item')}{clusters} would tell them apart."
 
 
-def _write_notes(parts: Sequence[Part], design: ItemDesign, settings: Settings) -> Iterator[str]:
-    """Yield notes on few clusters, drawn exchanges, equal means, small datasets, and the base."""
+def _write_notes(results: Sequence[DatasetResult], design: ItemDesign, settings: Settings) -> Iterator[str]:
+    """Yield notes on all systems, few clusters, drawn exchanges, equal means, datasets, and the base."""
+    if not math.isnan(design.cochran_q):
+        yield f"All systems together: Cochran's Q = {format_statistic(design.cochran_q)}, {equate_p(design.cochran_p)}."
     if design.n_clusters < MIN_CLUSTERS:
-        yield _describe_few(design, len(parts[0].pairs), settings.alpha)
-    error = max(pair.p_error for part in parts for pair in part.pairs)
+        yield _describe_few(design, len(results[0].pairs), settings.alpha)
+    error = max(pair.p_error for result in results for pair in result.pairs)
     if error:
         yield f"p-values are from random exchanges with a fixed seed; their standard error is at most {error:.1g}."
-    summaries = parts[0].result.summaries
-    ties = [f"{a.configuration} and {b.configuration}" for a, b in pairwise(summaries) if a.rank == b.rank]
+    ties = [f"{a.configuration} and {b.configuration}" for a, b in pairwise(results[0].summaries) if a.rank == b.rank]
     if ties:
         yield f"Equal means: {', '.join(ties)}."
-    whole = parts[0].items
-    small = [name for number, name in enumerate(whole.datasets) if np.sum(whole.strata == number) < 2]
-    if small:
-        yield f"Not tested alone, because they have one item: {', '.join(small)}."
-    if len(parts) > 1:
+    if len(results) > 1:
         yield f"On {ALL_DATASETS}, each item counts once; p-values are not corrected for the number of datasets."
     if not settings.is_base_given:
         yield f"The base is {settings.base}, the best; base=NAME selects another."

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from io import StringIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.cells import TEST_PREFIX, choose_compared_metrics, describe_configurations
-from bakeoff.pipeline.commands.compare.item_scores import ItemScores
+from bakeoff.pipeline.commands.compare.item_scores import CLUSTER, DATASET, ITEM, SYSTEM, ItemScores
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts, arrange_runs
 from bakeoff.pipeline.errors import UserError
@@ -23,26 +24,25 @@ TEXTS = {"truth": str, "predicted": str}
 
 def _score_log_loss(table: pd.DataFrame) -> np.ndarray:
     """Return the negative log-probability of the true class of each row, clipped as that of the metric."""
-    resolution = np.finfo(float).eps
-    return np.asarray(-np.log(np.clip(_find_probabilities(table)[0], resolution, 1 - resolution)))
+    is_true, probabilities = _find_probabilities(table)
+    return np.asarray(-np.log(np.clip(probabilities[is_true], np.finfo(float).eps, None)))
 
 
 def _score_brier(table: pd.DataFrame) -> np.ndarray:
     """Return the squared error of the probabilities of each row, from 0 to 1 for two classes and to 2 for more."""
-    of_true_class, probabilities = _find_probabilities(table)
-    squares = np.sum(probabilities**2, axis=1) - of_true_class**2 + (1 - of_true_class) ** 2
-    return np.asarray(squares / 2 if probabilities.shape[1] == 2 else squares)
+    is_true, probabilities = _find_probabilities(table)
+    squares = np.sum((probabilities - is_true) ** 2, axis=1)
+    return np.asarray(squares / 2 if is_true.shape[1] == 2 else squares)
 
 
 def _find_probabilities(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return the probability of the true class, of shape (m,), and those of all classes, of shape (m, c)."""
-    columns = [column for column in table if str(column).startswith(PROBABILITY)]
-    probabilities = np.clip(table[columns].apply(pd.to_numeric).to_numpy(), 0, 1)
-    places = pd.Index(columns).get_indexer(pd.Index(PROBABILITY + table["truth"].astype(str)))
-    return probabilities[np.arange(len(table)), places], probabilities
+    """Return which class is the true one of each row, and the probabilities of all classes, both of shape (m, c)."""
+    probabilities = table.filter(regex=f"^{PROBABILITY}")
+    is_true = table["truth"].to_numpy()[:, np.newaxis] == probabilities.columns.str.removeprefix(PROBABILITY).to_numpy()
+    return is_true, np.clip(probabilities.to_numpy(dtype=float), 0, 1)
 
 
-ROW_SCORES: Mapping[str, Callable[[pd.DataFrame], np.ndarray]] = {
+ROW_SCORES: Mapping[str, Callable[[pd.DataFrame], Any]] = {
     "accuracy": lambda table: (table["truth"] == table["predicted"]).to_numpy(dtype=float),
     "error": lambda table: (table["truth"] != table["predicted"]).to_numpy(dtype=float),
     "log_loss": _score_log_loss,
@@ -54,8 +54,8 @@ ROW_SCORES: Mapping[str, Callable[[pd.DataFrame], np.ndarray]] = {
 REGRESSION = ("mae", "mse")
 
 
-def score_rows(facts: Sequence[RunFacts], request: CompareRequest, store: Store) -> tuple[ItemScores, tuple[str, ...]]:
-    """Return the scores of configurations on test rows, and the ids of their runs.
+def score_rows(facts: Sequence[RunFacts], description: str, request: CompareRequest, store: Store) -> ItemScores:
+    """Return the scores of configurations on test rows.
 
     A row that is a test row several times, as in repeats of folds, is one item with the mean of its scores.
 
@@ -76,31 +76,18 @@ def score_rows(facts: Sequence[RunFacts], request: CompareRequest, store: Store)
             f"compare: item=row compares means over rows, which {metric.label} is not; "
             f"choose metrics={join_words(ROW_SCORES, 'or')}."
         )
-    parts = []
-    for dataset in dict.fromkeys(key[1] for key in grid):
-        columns = {name: _score_run_rows(own, score, store) for (name, place), own in grid.items() if place == dataset}
-        parts.append(pd.DataFrame(columns))
-    table = pd.concat(parts)
-    systems = tuple(map(str, table))
+    scores = {key: _score_run_rows(own, score, store) for key, own in grid.items()}
+    # A column for each configuration, and the rows of a dataset below those of the one before.
+    table = pd.concat(scores, names=[SYSTEM, DATASET, ITEM]).unstack(SYSTEM, sort=False)
+    table = table.set_index(pd.RangeIndex(len(table), name=CLUSTER), append=True)
     if any("dataset.weights" in each.run.params for each in runs):
         notes.append("Weights of rows do not count here: each test row is one item.")
-    return ItemScores(
-        systems=systems,
-        scores=table.to_numpy(),
-        datasets=tuple(dict.fromkeys(key[1] for key in grid)),
-        strata=np.repeat(np.arange(len(parts)), [len(part) for part in parts]),
-        clusters=np.arange(len(table)),
-        metric=metric,
-        notes=(*notes, *_describe_repeats(runs)),
-        configurations=tuple(describe_configurations(grid)),
-    ), tuple(each.run.run_id for each in runs)
-
-
-def _describe_repeats(runs: Sequence[RunFacts]) -> list[str]:
-    """Return a note if the runs are those of folds, whose models share training rows."""
-    return [
-        "Each row is scored by the model of its fold, trained on other rows; the p-values hold for these models."
-    ] * any(each.run.params["evaluation"] != "holdout" for each in runs)
+    if any(each.run.params["evaluation"] != "holdout" for each in runs):
+        notes.append(
+            "Each row is scored by the model of its fold, trained on other rows; the p-values hold for these models."
+        )
+    run_ids = [each.run.run_id for each in runs]
+    return ItemScores(table, metric, describe_configurations(grid), description, notes, run_ids)
 
 
 def _score_run_rows(own: Sequence[RunFacts], score: str, store: Store) -> pd.Series:

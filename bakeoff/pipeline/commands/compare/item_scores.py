@@ -6,8 +6,7 @@ item and a column for each system. Several attempts at an item are averaged, bec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,14 +14,24 @@ import pandas as pd
 
 from bakeoff.pipeline.commands.compare.comparison import ComparedMetric, Configuration
 from bakeoff.pipeline.commands.compare.request import CompareRequest
-from bakeoff.pipeline.commands.compare.scores_table import ITEM_SHAPE, SCORE, SHAPES, describe_metric, reject_cells
+from bakeoff.pipeline.commands.compare.scores_table import (
+    ITEM_SHAPE,
+    SCORE,
+    SHAPES,
+    describe_metric,
+    parse_numbers,
+    read_numbers,
+    reject_cells,
+)
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import count_nouns, format_range, join_words, name_first
 from bakeoff.pipeline.tracking.stored_runs import tidy_name
 
 SYSTEM_COLUMNS = ("system", "learner", "model")
-DATASET, ATTEMPT, FOLD = "dataset", "attempt", "fold"
-TRUTH_VALUES = {"true": 1.0, "false": 0.0}
+DATASET, ITEM, CLUSTER, ATTEMPT, SYSTEM = "dataset", "item", "cluster", "attempt", "system"
+LEVELS = [DATASET, ITEM, CLUSTER]
+"""The levels of the index of a table of items."""
+FOLD = "fold"
 BINARY_BOUNDS = (0.0, 1.0)
 MAX_RATIO_TO_FRACTIONS = 10
 """Next to scores from 0 to 1, larger ones than this are on another scale, such as percent."""
@@ -30,69 +39,29 @@ SAMPLE_ROWS = 1000
 """A column of a wide table is a system if most of its first cells are numbers."""
 
 
-@dataclass(frozen=True)
-class ItemScores:
+class ItemScores(NamedTuple):
     """Scores of k systems on n items.
 
     Attributes
     ----------
-    systems : tuple of str
-    scores : ndarray of shape (n, k)
-        Means over attempts.
-    datasets : tuple of str
-    strata : ndarray of int of shape (n,)
-        The dataset of each item.
-    clusters : ndarray of int of shape (n,)
-        The cluster of each item; without clusters, each item is its own.
+    table : DataFrame of shape (n, k)
+        Means over attempts, with a column for each system; the index has the `LEVELS`, and the dataset is empty if
+        there is only one. Without clusters, each item is its own.
     metric : ComparedMetric
-    notes : tuple of str
-    configurations : tuple of Configuration
-        Those of the systems; empty for a table.
+    configurations : sequence of Configuration
+    selection : str
+        A description of their origin.
+    notes : sequence of str
+    run_ids : sequence of str
+        Empty for a table.
     """
 
-    systems: tuple[str, ...]
-    scores: np.ndarray
-    datasets: tuple[str, ...]
-    strata: np.ndarray
-    clusters: np.ndarray
+    table: pd.DataFrame
     metric: ComparedMetric
-    notes: tuple[str, ...] = ()
-    configurations: tuple[Configuration, ...] = ()
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether all scores are 0 or 1."""
-        return bool(np.isin(self.scores, BINARY_BOUNDS).all())
-
-    def select(self, is_kept: np.ndarray) -> ItemScores:
-        """Return the scores of some of the items."""
-        clusters = np.unique(self.clusters[is_kept], return_inverse=True)[1]
-        return replace(self, scores=self.scores[is_kept], strata=self.strata[is_kept], clusters=clusters)
-
-
-class Columns(NamedTuple):
-    """The names of the columns of a table; empty if there is none. A wide table has no column system or score."""
-
-    item: str
-    cluster: str
-    dataset: str
-    attempt: str
-    system: str
-    score: str
-
-    @property
-    def names(self) -> list[str]:
-        """The columns whose cells are names."""
-        return [column for column in self[:-1] if column]
-
-
-class Answers(NamedTuple):
-    """Scores in any order: the row of the table, the position of the system, and the score, each of shape (m,)."""
-
-    systems: list[str]
-    rows: np.ndarray
-    positions: np.ndarray
-    scores: np.ndarray
+    configurations: Sequence[Configuration]
+    selection: str
+    notes: Sequence[str]
+    run_ids: Sequence[str] = ()
 
 
 def read_item_scores(given: pd.DataFrame, name: str, request: CompareRequest) -> ItemScores:
@@ -111,155 +80,93 @@ def read_item_scores(given: pd.DataFrame, name: str, request: CompareRequest) ->
     UserError
         The table is neither long nor wide, or its scores cannot be paired by item.
     """
-    frame = given.rename(columns=lambda column: str(column).strip()).reset_index(drop=True)
-    columns = _find_columns(list(map(str, frame)), name, request)
-    for column in columns.names:
-        reject_cells(frame[column].isna(), frame[column], name, "a name is missing; fill it in, or remove the row")
-    answers = _read_long(frame, columns, name) if columns.system else _read_wide(frame, columns.names, name)
-    if len(answers.systems) < 2:
-        found = join_words(answers.systems) or "no system"
+    frame = given.rename(columns=lambda column: tidy_name(str(column).strip())).reset_index(drop=True)
+    columns, score = _find_columns(list(frame), name, request)
+    labels = _read_labels(frame, columns, name)
+    used = list(columns.values())
+    systems = [score] if score else [column for column in frame if column not in used and _has_scores(frame[column])]
+    answers = pd.DataFrame({column: read_numbers(frame[column], name) for column in systems})
+    table, counts = _average(labels, answers.set_axis(labels.index))
+    if table.shape[1] < 2:
+        found = join_words(list(table)) or "no system"
         raise UserError(f"{name} has scores of {found} only, and a comparison needs two; {ITEM_SHAPE}.")
-    used = [*columns.names, *([columns.score] if columns.score else answers.systems)]
-    ignored = [str(column) for column in frame if column not in used]
-    notes = [f"Ignored: the columns {name_first(ignored)}."] if ignored else []
-    return _arrange(frame, columns, answers, name, request, notes)
+    common, notes = _choose_common(table, name, request)
+    metric, remarks = _describe_item_metric(request, common)
+    _require_one_scale(common, metric, name)
+    ignored = [column for column in frame if column not in (*used, *systems)]
+    if ignored:
+        notes.insert(0, f"Ignored: the columns {name_first(ignored)}.")
+    if counts.max() > 1:
+        attempts = format_range(counts[counts > 0].tolist())
+        notes.append(f"The {attempts} attempts at an item are averaged: they are no further items.")
+    configurations = [Configuration(system, system) for system in table]
+    selection = f"{count_nouns(len(frame), 'row')} of {name}"
+    return ItemScores(common, metric, configurations, selection, [*notes, *remarks])
 
 
-def _find_columns(names: Sequence[str], name: str, request: CompareRequest) -> Columns:
-    """Return the columns of a table by their names, of which only those of item= and cluster= are free."""
+def _find_columns(names: Sequence[str], name: str, request: CompareRequest) -> tuple[dict[str, str], str]:
+    """Return the columns of names by their meaning, and that of the scores, which is empty in a wide table."""
     words = {column.lower(): column for column in reversed(names)}
-    own = [word for word in (request.item, request.cluster) if word]
-    absent = [word for word in own if word not in names]
+    own = {key: column for key, column in ((ITEM, request.item), (CLUSTER, request.cluster)) if column}
+    absent = [column for column in own.values() if column not in names]
     if absent or len({*names}) < len(names):
         problem = f"no column {absent[0]}" if absent else "two columns of one name"
         raise UserError(f"{name} has {problem}: its columns are {name_first(names)}; {ITEM_SHAPE}.")
-    if FOLD in words and words[FOLD] not in own:
+    free = {word: column for word, column in words.items() if column not in own.values()}
+    if FOLD in free:
         raise UserError(f"{name} has a column {FOLD} besides item={request.item}, but {SHAPES}; remove one of both.")
-    system = next((words[word] for word in SYSTEM_COLUMNS if word in words and words[word] not in own), "")
+    others = {key: free[key] for key in (DATASET, ATTEMPT) if key in free}
+    system = [free[word] for word in SYSTEM_COLUMNS if word in free][:1]
     score = words.get(SCORE) or words.get(request.metric.lower(), "")
     if bool(system) != bool(score):
         raise UserError(f"{name} has the columns {name_first(names)}; {SHAPES}; rename its columns.")
-    others = [words[word] if words.get(word) not in (None, *own) else "" for word in (DATASET, ATTEMPT)]
-    return Columns(request.item, request.cluster, others[0], others[1], system, score)
+    return {**own, **others, **dict.fromkeys([SYSTEM][: len(system)], *system)}, score
 
 
-def _read_long(frame: pd.DataFrame, columns: Columns, name: str) -> Answers:
-    """Return the scores of a table with a row for each system and item."""
-    positions, systems = pd.factorize(frame[columns.system].astype(str).str.strip())
-    return Answers(list(systems), np.arange(len(frame)), positions, _read_numbers(frame[columns.score], name))
-
-
-def _read_wide(frame: pd.DataFrame, others: Sequence[str], name: str) -> Answers:
-    """Return the scores of the columns of which most cells are numbers."""
-    columns = [str(column) for column in frame if column not in others]
-    # A column of text is a remark, but one with some wrong cells is a system.
-    systems = [
-        column for column in columns if _parse_numbers(frame[column].dropna()[:SAMPLE_ROWS]).notna().mean() > 1 / 2
-    ]
-    scores = [_read_numbers(frame[column], name) for column in systems]
-    rows = np.repeat(np.arange(len(frame)), len(systems))
-    positions = np.tile(np.arange(len(systems)), len(frame))
-    return Answers(systems, rows, positions, np.column_stack(scores or [rows]).ravel())
-
-
-def _parse_numbers(cells: pd.Series) -> pd.Series:
-    """Return cells as floats, with true and false as 1 and 0, and NaN for a text."""
-    numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=float, na_value=np.nan, copy=True)
-    is_text = np.isnan(numbers) & cells.notna().to_numpy()
-    numbers[is_text] = [TRUTH_VALUES.get(str(cell).strip().lower(), np.nan) for cell in cells[is_text]]
-    return pd.Series(numbers)
-
-
-def _read_numbers(cells: pd.Series, name: str) -> np.ndarray:
-    """Return scores of shape (m,), with NaN where one is missing."""
-    numbers = _parse_numbers(cells)
-    reject_cells(numbers.isna() & cells.notna(), cells, name, "not a number; write it as 0.85, or leave it empty")
-    reject_cells(pd.Series(np.isinf(numbers)), cells, name, "infinite; leave a score that is not defined empty")
-    return numbers.to_numpy(dtype=float)
-
-
-def _arrange(
-    frame: pd.DataFrame, columns: Columns, answers: Answers, name: str, request: CompareRequest, notes: list[str]
-) -> ItemScores:
-    """Return the mean score of each system and item, with the dataset and cluster of the items."""
-    strata, datasets = pd.factorize(frame[columns.dataset].astype(str)) if columns.dataset else (0, [""])
-    items = pd.factorize(frame[columns.item])[0]
-    keys = pd.Series(strata * (items.max(initial=0) + 1) + items)
-    units, firsts = pd.factorize(keys)[0], np.flatnonzero(~keys.duplicated())  # (rows,), (n,)
-    clusters = pd.factorize(frame[columns.cluster])[0] if columns.cluster else units
-    has_moved = pd.Series(clusters != clusters[firsts][units])
-    problem = f"an earlier row has its {columns.item} in another {columns.cluster}; give each item one cluster"
-    reject_cells(has_moved, frame[columns.cluster or columns.item], name, problem)
-    cells = units[answers.rows] * len(answers.systems) + answers.positions
-    _require_unique(frame, columns, cells, answers.rows, name)
-    scores, counts = _average(cells, answers.scores, (len(firsts), len(answers.systems)))
-    if counts.max(initial=0) > 1:
-        n_attempts = format_range(counts[counts > 0].tolist())
-        notes.append(f"The {n_attempts} attempts at an item are averaged: they are no further items.")
-    systems = tuple(map(tidy_name, answers.systems))
-    if len({*systems}) < len(systems):
-        raise UserError(f"{name} has systems whose names differ only in signs that are not shown; rename one.")
-    metric, remarks = _describe_item_metric(request, scores[counts > 0])
-    whole = ItemScores(
-        systems=systems,
-        scores=scores,
-        datasets=tuple(map(tidy_name, datasets)),
-        strata=np.broadcast_to(strata, len(frame))[firsts],
-        clusters=np.unique(clusters[firsts], return_inverse=True)[1],
-        metric=metric,
-        notes=(*notes, *remarks),
-    )
-    return require_comparable(whole, frame[columns.item].iloc[firsts].astype(str).to_numpy(), name, request)
-
-
-def _require_unique(frame: pd.DataFrame, columns: Columns, cells: np.ndarray, rows: np.ndarray, name: str) -> None:
-    """Reject two scores of a system for an attempt at an item."""
-    attempts = pd.factorize(frame[columns.attempt])[0][rows] if columns.attempt else np.zeros_like(cells)
-    is_repeated = np.zeros(len(frame), bool)
-    is_repeated[rows[pd.Series(cells * (attempts.max(initial=0) + 1) + attempts).duplicated()]] = True
+def _read_labels(frame: pd.DataFrame, columns: dict[str, str], name: str) -> pd.DataFrame:
+    """Return the names in each row by their meaning; reject an item twice, and an item in two clusters."""
+    labels = pd.DataFrame({DATASET: "", CLUSTER: ""}, frame.index)
+    for key, column in columns.items():
+        cells = frame[column]
+        reject_cells(cells.isna(), cells, name, "a name is missing; fill it in, or remove the row")
+        labels[key] = cells.map({cell: tidy_name(str(cell).strip()) for cell in cells.unique()})
     problem = f"an earlier row has the same system, item and attempt; number repetitions in a column {ATTEMPT}"
-    reject_cells(pd.Series(is_repeated), frame[columns.item], name, problem)
+    reject_cells(labels.drop(columns=CLUSTER).duplicated(), frame[columns[ITEM]], name, problem)
+    units = labels.groupby([DATASET, ITEM], sort=False).ngroup()
+    if CLUSTER in columns:
+        item, cluster = columns[ITEM], columns[CLUSTER]
+        has_moved = labels[CLUSTER] != labels.groupby(units)[CLUSTER].transform("first")
+        problem = f"an earlier row has its {item} in another {cluster}; give each item one cluster"
+        reject_cells(has_moved, frame[cluster], name, problem)
+        return labels.set_axis(units)
+    return labels.assign(**{CLUSTER: units}).set_axis(units)
 
 
-def _average(cells: np.ndarray, scores: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means and the numbers of the scores of each cell, of a shape (n, k); NaN without a score."""
-    is_given = ~np.isnan(scores)
-    counts = np.bincount(cells[is_given], minlength=shape[0] * shape[1]).reshape(shape)
-    sums = np.bincount(cells[is_given], scores[is_given], shape[0] * shape[1]).reshape(shape)
-    return np.divide(sums, counts, out=np.full(shape, np.nan), where=counts > 0), counts
+def _has_scores(cells: pd.Series) -> bool:
+    """Return whether a column is that of a system; one of text is a remark, but one with some wrong cells is none."""
+    return bool(parse_numbers(cells.dropna()[:SAMPLE_ROWS]).notna().mean() > 1 / 2)
 
 
-def _describe_item_metric(request: CompareRequest, scores: np.ndarray) -> tuple[ComparedMetric, list[str]]:
-    """Return the metric of a table of items, in which greater scores are better unless its name says otherwise."""
-    if request.metric or request.greater_is_better is not None:
-        return describe_metric(request, pd.Series(scores)), []
-    is_fraction = len(scores) > 0 and scores.min() >= 0 and scores.max() <= 1
-    bounds = BINARY_BOUNDS if is_fraction else (-np.inf, np.inf)
-    note = "Greater scores are assumed to be better; greater_is_better=false or metric=NAME says otherwise."
-    return ComparedMetric(SCORE, SCORE, True, request.rope, not is_fraction, bounds), [note]
+def _average(labels: pd.DataFrame, answers: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the mean score of each item and system, and the numbers of attempts; NaN and 0 without a score."""
+    is_long = SYSTEM in labels
+    groups = answers.groupby([labels.index, labels[SYSTEM]] if is_long else labels.index)
+    means = groups.mean()
+    if is_long:
+        means = means.iloc[:, 0].unstack()[labels[SYSTEM].unique()]
+    items = labels[~labels.index.duplicated()]
+    return means.set_axis(pd.MultiIndex.from_frame(items[LEVELS])), groups.count().to_numpy()
 
 
-def require_comparable(whole: ItemScores, items: np.ndarray, name: str, request: CompareRequest) -> ItemScores:
-    """Return the items that all systems answered; reject others unless ``items=common``, and scores on two scales.
-
-    Parameters
-    ----------
-    whole : ItemScores
-        NaN where a system has no score of an item.
-    items : ndarray of str of shape (n,)
-        The names of the items.
-    name : str
-    request : CompareRequest
-
-    Raises
-    ------
-    UserError
-    """
-    is_absent = np.isnan(whole.scores)  # (n, k)
-    is_common = ~is_absent.any(axis=1)
-    n, n_common = is_common.shape[0], int(is_common.sum())
+def _choose_common(table: pd.DataFrame, name: str, request: CompareRequest) -> tuple[pd.DataFrame, list[str]]:
+    """Return the items that all systems answered, with a note; reject others unless ``items=common``."""
+    items = table.index.get_level_values(ITEM)
+    is_absent = table.isna()
+    is_common = ~is_absent.any(axis=1).to_numpy()
+    n, n_common = len(table), int(is_common.sum())
     if n_common < n and request.items != "common":
-        gaps = "; ".join(_list_gaps(whole, is_absent, items))
+        lacking = {system: items[is_own] for system, is_own in is_absent.items() if is_own.any()}
+        gaps = "; ".join(f"{system} lacks {len(own)} ({name_first(own)})" for system, own in lacking.items())
         raise UserError(
             f"{name}: systems answered different items of {n}: {gaps}. Give a score for each (0 if no answer is "
             f"wrong), or compare the {n_common} that all answered with items=common."
@@ -267,36 +174,31 @@ def require_comparable(whole: ItemScores, items: np.ndarray, name: str, request:
     if n_common < 2:
         counted = count_nouns(n_common, "item")
         raise UserError(f"{name} has {counted} that all systems answered, and a comparison needs two; add items.")
-    notes = whole.notes
-    if n_common < n:
-        left_out = (
-            f"Left out: {n - n_common} of {n} items that not all systems answered ({name_first(items[~is_common])})."
-        )
-        notes = (*notes, left_out)
-    common = replace(whole.select(is_common), notes=notes)
-    _require_one_scale(common, name)
-    return common
+    others = f"{n - n_common} of {n} items that not all systems answered ({name_first(items[~is_common])})"
+    return table[is_common], [f"Left out: {others}."] * (n_common < n)
 
 
-def _list_gaps(whole: ItemScores, is_absent: np.ndarray, items: np.ndarray) -> Iterator[str]:
-    for system, is_own in zip(whole.systems, is_absent.T, strict=True):
-        if is_own.any():
-            yield f"{system} lacks {is_own.sum()} ({name_first(items[is_own])})"
+def _describe_item_metric(request: CompareRequest, table: pd.DataFrame) -> tuple[ComparedMetric, list[str]]:
+    """Return the metric of a table of items, in which greater scores are better unless its name says otherwise."""
+    scores = table.stack()
+    if request.metric or request.greater_is_better is not None:
+        return describe_metric(request, scores), []
+    is_fraction = bool(scores.between(*BINARY_BOUNDS).all())
+    bounds = BINARY_BOUNDS if is_fraction else (-np.inf, np.inf)
+    note = "Greater scores are assumed to be better; greater_is_better=false or metric=NAME says otherwise."
+    return ComparedMetric(SCORE, SCORE, True, request.rope, not is_fraction, bounds), [note]
 
 
-def _require_one_scale(whole: ItemScores, name: str) -> None:
+def _require_one_scale(table: pd.DataFrame, metric: ComparedMetric, name: str) -> None:
     """Reject scores from 0 to 1 beside others such as percent, of a system or a dataset."""
-    groups = {
-        f"{system}{f' on {dataset}' * bool(dataset)}": whole.scores[whole.strata == number, position]
-        for position, system in enumerate(whole.systems)
-        for number, dataset in enumerate(whole.datasets)
-    }
-    largest = {group: float(own.max()) for group, own in groups.items() if own.size and own.min() >= 0}
-    fractions = [group for group, most in largest.items() if 0 < most <= 1]
-    large = [group for group, most in largest.items() if most > MAX_RATIO_TO_FRACTIONS]
+    of_datasets = table.groupby(level=DATASET, sort=False)
+    largest = of_datasets.max().stack()[of_datasets.min().stack() >= 0]
+    largest.index = [f"{system}{f' on {dataset}' * bool(dataset)}" for dataset, system in largest.index]
+    fractions = largest[largest.between(0, 1, inclusive="right")]
+    large = largest[largest > MAX_RATIO_TO_FRACTIONS]
     # The errors of a named metric may be of any size.
-    if fractions and large and (whole.metric.name == SCORE or whole.metric.bounds[1] < np.inf):
+    if len(fractions) and len(large) and (metric.name == SCORE or metric.bounds[1] < np.inf):
         raise UserError(
-            f"{name}: the scores of {fractions[0]} are from 0 to 1, and those of {large[0]} reach "
-            f"{largest[large[0]]:g}: give all on one scale, or remove the columns that are no scores."
+            f"{name}: the scores of {fractions.index[0]} are from 0 to 1, and those of {large.index[0]} reach "
+            f"{large.iloc[0]:g}: give all on one scale, or remove the columns that are no scores."
         )

@@ -7,11 +7,11 @@ so whole clusters are exchanged, and the variance is that of sums over clusters,
 
 Up to `MAX_EXACT_UNITS` items or clusters that differ, all exchanges are counted. Otherwise they are drawn, with a seed,
 and the p-value has an error. A p-value far below the number of exchanges is bounded by Hoeffding's inequality, which
-holds for every number of items.
+holds for every number of items: fifty systems have 1,225 pairs, so that Holm's method asks for smaller p-values than
+can be drawn.
 
 References
 ----------
-Cochran, W. G. (1950). The comparison of percentages in matched samples. Biometrika 37, 256-266.
 Hoeffding, W. (1963). Probability inequalities for sums of bounded random variables. JASA 58, 13-30.
 McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions. Psychometrika 12,
 153-157.
@@ -21,17 +21,15 @@ Molecular Biology 9(1), 39.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
-from itertools import compress
+from dataclasses import replace
+from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
-from bakeoff.pipeline.commands.compare.hypothesis_tests import CorrectedTTest
+from bakeoff.pipeline.commands.compare.hypothesis_tests import CorrectedTTest, compute_corrected_t_test
 
 MAX_EXACT_UNITS = 16
 """With more items or clusters that differ, not all of the exchanges are counted."""
@@ -43,83 +41,48 @@ SIGN_COST = 10
 """Drawing a sign takes as long as this number of products."""
 RELATIVE_ROUNDING = 1e-9
 """Sums that differ by less than this, relative to the sum of all sizes, are equal."""
-RELATIVE_NOISE = 1e-12
-"""Scores that differ by less than this, relative to the largest, are equal."""
 
 
-class ExchangeTest(NamedTuple):
-    """The two-sided p-value of a paired test, and its standard error if exchanges were drawn, otherwise 0."""
-
-    p: float
-    error: float = 0.0
-
-
-class Contrast(NamedTuple):
-    """Two systems on the same items.
-
-    Attributes
-    ----------
-    wins, losses : int
-        The numbers of items on which the first scores higher and lower.
-    test : CorrectedTTest
-        Of the mean difference.
-    total, size, squares : float
-        Of the sums of differences over clusters: the size of their total, and the totals of their sizes and squares.
-    changed : ndarray of shape (m,) or None
-        The sums that are not 0; None if there are more than `MAX_EXACT_UNITS`.
-    """
-
-    wins: int
-    losses: int
-    test: CorrectedTTest
-    total: float
-    size: float
-    squares: float
-    changed: np.ndarray | None
-
-
-@dataclass(frozen=True)
-class Design:
+class Design(NamedTuple):
     """How n items depend on one another.
 
     Attributes
     ----------
-    clusters, strata : ndarray of int of shape (n,)
-        The cluster and the dataset of each item, numbered from 0.
+    clusters : ndarray of int of shape (n,)
+        The cluster of each item, numbered from 0; without clusters, each item is its own.
+    strata : ndarray of int of shape (n,)
+        The dataset of each item, or 0 for all if a cluster is in several datasets, or is the only one of one.
+    factors : ndarray of shape (G,)
+        ``G / (G - 1)`` of the dataset of each cluster.
     """
 
     clusters: np.ndarray
     strata: np.ndarray
+    factors: np.ndarray
 
-    @cached_property
+    @property
     def n_clusters(self) -> int:
         """G: the number of clusters, or of items without clusters."""
-        return int(self.clusters.max()) + 1
+        return len(self.factors)
 
     @property
     def has_clusters(self) -> bool:
         """Whether a cluster has several items."""
         return self.n_clusters < len(self.clusters)
 
-    @cached_property
-    def centres(self) -> np.ndarray:
-        """The dataset of each item, or 0 for all if a cluster is in several datasets, or is the only one of one."""
-        of_cluster = np.zeros(self.n_clusters, dtype=int)  # (G,)
-        of_cluster[self.clusters] = self.strata
-        is_nested = np.array_equal(of_cluster[self.clusters], self.strata)
-        return self.strata if is_nested and np.bincount(of_cluster).min() > 1 else np.zeros_like(self.strata)
-
-    @cached_property
-    def factors(self) -> np.ndarray:
-        """``G / (G - 1)`` of the dataset of each cluster, of shape (G,)."""
-        of_cluster = np.zeros(self.n_clusters, dtype=int)  # (G,)
-        of_cluster[self.clusters] = self.centres
-        sizes = np.bincount(of_cluster)
-        return np.asarray(sizes / (sizes - 1))[of_cluster]
-
     def sum_clusters(self, values: np.ndarray) -> np.ndarray:
         """Return the sums over clusters, of shape (G,), of values of shape (n,)."""
-        return np.bincount(self.clusters, values, self.n_clusters)
+        return np.bincount(self.clusters, values)
+
+
+def make_design(clusters: np.ndarray, datasets: np.ndarray) -> Design:
+    """Return how items depend on one another, from the numbers of their clusters and datasets, each of shape (n,)."""
+    of_clusters = np.unique(np.column_stack([clusters, datasets]), axis=0)[:, 1]  # (G,) if clusters divide the datasets
+    n_clusters = int(clusters.max()) + 1
+    if len(of_clusters) > n_clusters or np.bincount(of_clusters).min() < 2:
+        datasets, of_clusters = np.zeros_like(datasets), np.zeros(n_clusters, dtype=int)
+    sizes = np.bincount(of_clusters)
+    return Design(clusters, datasets, (sizes / np.maximum(sizes - 1, 1))[of_clusters])
 
 
 def compute_clustered_t_test(values: np.ndarray, design: Design, confidence: float = 0.95) -> CorrectedTTest:
@@ -145,133 +108,76 @@ def compute_clustered_t_test(values: np.ndarray, design: Design, confidence: flo
     Liang, K.-Y. and Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models. Biometrika 73,
     13-22.
     """
-    mean = float(np.mean(values))
-    if design.n_clusters < 2:
-        return CorrectedTTest(1, 0.0, mean)
-    sizes = np.bincount(design.centres)
-    means = np.bincount(design.centres, values) / sizes
-    sums = design.sum_clusters(values - means[design.centres])  # (G,)
-    error = math.sqrt(float(design.factors @ sums**2)) / len(values)
-    is_degenerate = error <= RELATIVE_ROUNDING * float(np.max(np.abs(values)))
-    error = 0.0 if is_degenerate else error
-    df = design.n_clusters - len(sizes)
-    margin = float(stats.t.isf((1 - confidence) / 2, df)) * error
-    exact = math.copysign(math.inf, mean) if mean else 0.0
-    statistic = mean / error if error else exact
-    p = float(2 * stats.t.sf(abs(statistic), df))
-    deviation = float(np.std(values, ddof=1))
-    return CorrectedTTest(
-        df + 1, 0.0, mean, deviation, error, mean - margin, mean + margin, statistic, p, is_degenerate
-    )
-
-
-def compute_mcnemar_p(wins: int, losses: int) -> float:
-    """Return the two-sided p-value of McNemar's exact test of the items that only one of two systems gets right.
-
-    Examples
-    --------
-    >>> compute_mcnemar_p(12, 5), compute_mcnemar_p(0, 0)
-    (0.1434..., 1.0)
-    """
-    return float(min(1.0, 2 * stats.binom.cdf(min(wins, losses), wins + losses, 0.5)))
-
-
-def compute_cochran_q(scores: np.ndarray) -> tuple[float, float]:
-    """Return Cochran's Q of k systems with scores of 0 and 1, and its p-value by the chi-squared distribution.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, k)
-
-    Returns
-    -------
-    q, p : float
-        0 and 1 if all systems agree on every item.
-    """
-    k = scores.shape[1]
-    of_systems, of_items = scores.sum(axis=0), scores.sum(axis=1)  # (k,), (n,)
-    spread = float(of_items @ (k - of_items))
-    if not spread:
-        return 0.0, 1.0
-    q = k * (k - 1) * float(np.sum((of_systems - of_systems.mean()) ** 2)) / spread
-    return q, float(stats.chi2.sf(q, k - 1))
-
-
-def contrast_systems(scores: np.ndarray, others: np.ndarray, design: Design, confidence: float = 0.95) -> Contrast:
-    """Return all that the tests of a pair need of its scores, each of shape (n,); rounding counts as equality."""
-    differences = scores - others
-    differences[np.abs(differences) <= RELATIVE_NOISE * max(np.max(np.abs(scores)), np.max(np.abs(others)))] = 0
-    sums = design.sum_clusters(differences)  # (G,)
-    sizes = np.abs(sums)
-    changed = sums[sizes > RELATIVE_ROUNDING * np.max(sizes)]
-    return Contrast(
-        wins=int(np.sum(differences > 0)),
-        losses=int(np.sum(differences < 0)),
-        test=compute_clustered_t_test(differences, design, confidence),
-        total=abs(float(sums.sum())),
-        size=float(sizes.sum()),
-        squares=float(sums @ sums),
-        changed=changed if len(changed) <= MAX_EXACT_UNITS else None,
-    )
+    means = np.bincount(design.strata, values) / np.bincount(design.strata)
+    sums = design.sum_clusters(values - means[design.strata])  # (G,)
+    # G values with the same mean, whose variance over G is that of the mean.
+    deviations = sums * np.sqrt(design.factors * (design.n_clusters - 1) * design.n_clusters) / len(values)
+    test = compute_corrected_t_test(values.mean() + deviations, 0, confidence, n_means=len(means))
+    return replace(test, standard_deviation=float(np.std(values, ddof=1)))
 
 
 def compute_exchange_tests(
-    sums: np.ndarray, pairs: Sequence[tuple[int, int]], contrasts: Sequence[Contrast], seed: int = 0
-) -> list[ExchangeTest]:
+    sums: np.ndarray, pairs: Sequence[tuple[int, int]], seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
     """Test pairs of systems by exchanging both on random clusters, or on random items without clusters.
 
     Parameters
     ----------
-    sums : ndarray of shape (G, k)
+    sums : ndarray of shape (k, G)
         The sums of the scores of each system over clusters.
-    pairs : sequence of p pairs of int
-    contrasts : sequence of p Contrast
+    pairs : sequence of m pairs of int
     seed : int, default 0
         Determines the exchanges that are drawn, which are the same for all pairs.
 
     Returns
     -------
-    list of ExchangeTest
+    p_values, errors : ndarray of shape (m,)
+        The errors are 0 unless exchanges were drawn.
     """
-    is_drawn = [each.changed is None for each in contrasts]
-    tests = iter(_draw_exchanges(sums, list(compress(pairs, is_drawn)), list(compress(contrasts, is_drawn)), seed))
-    return [next(tests) if each.changed is None else ExchangeTest(count_exchanges(each.changed)) for each in contrasts]
+    p_values, errors = np.zeros((2, len(pairs)))
+    drawn = []
+    for number, (i, j) in enumerate(pairs):
+        differences = sums[i] - sums[j]
+        sizes = np.abs(differences)
+        changed = differences[sizes > RELATIVE_ROUNDING * sizes.max()]
+        if len(changed) <= MAX_EXACT_UNITS:
+            p_values[number] = count_exchanges(changed)
+        else:
+            drawn.append((number, i, j, abs(differences.sum()), sizes.sum(), differences @ differences))
+    if drawn:
+        numbers, first, second, totals, sizes, squares = map(np.array, zip(*drawn, strict=True))
+        least = totals - RELATIVE_ROUNDING * sizes
+        n_draws, counts = _count_drawn(sums, first, second, least, seed)
+        shares, bounds = (counts + 1) / (n_draws + 1), 2 * np.exp(-(totals**2) / (2 * squares))
+        p_values[numbers] = np.minimum(shares, bounds)
+        errors[numbers] = np.where(bounds < shares, 0, np.sqrt(shares * (1 - shares) / n_draws))
+    return p_values, errors
 
 
 def count_exchanges(sums: np.ndarray) -> float:
     """Return the share of all signs of m sums for which the size of their total is at least the observed one."""
-    signs = _list_signs(len(sums))  # (2 ** (m - 1), m)
-    totals = np.abs(signs @ sums)
+    totals = np.abs(_list_signs(len(sums)) @ sums)
     return float(np.mean(totals >= abs(sums.sum()) - RELATIVE_ROUNDING * np.abs(sums).sum()))
 
 
 @cache
 def _list_signs(m: int) -> np.ndarray:
-    """Return the signs of m numbers, of shape (2 ** (m - 1), m); the others are the same with all signs exchanged."""
-    numbers = np.arange(2 ** max(m - 1, 0))[:, np.newaxis]
-    return 1.0 - 2 * (numbers >> np.arange(m) & 1)
+    """Return all signs of m numbers, of shape (2 ** m, m)."""
+    return np.array(list(product((1.0, -1.0), repeat=m)))
 
 
-def _draw_exchanges(
-    sums: np.ndarray, pairs: Sequence[tuple[int, int]], contrasts: Sequence[Contrast], seed: int
-) -> list[ExchangeTest]:
-    """Return the tests of some pairs by random signs."""
-    if not pairs:
-        return []
-    n_units, k = sums.shape
+def _count_drawn(
+    sums: np.ndarray, first: np.ndarray, second: np.ndarray, least: np.ndarray, seed: int
+) -> tuple[int, np.ndarray]:
+    """Return a number of random exchanges, and of how many the total of each pair is at least as large as a bound."""
+    k, n_units = sums.shape
     n_draws = int(np.clip(MAX_PRODUCTS // (n_units * (k + SIGN_COST)), MIN_DRAWS, MAX_DRAWS))
-    centred = sums - sums.mean(axis=1, keepdims=True)  # smaller numbers are rounded less
-    first, second = np.array(pairs).T
-    totals, sizes, squares = np.array([(each.total, each.size, each.squares) for each in contrasts]).T
-    least = totals - RELATIVE_ROUNDING * sizes
-    counts = np.zeros(len(pairs), dtype=int)
+    centred = (sums - sums.mean(axis=0)).T  # smaller numbers are rounded less
+    counts = np.zeros(len(least), dtype=int)
     for signs in _draw_signs(n_draws, n_units, seed):
         signed = signs @ centred  # (draws, k)
         counts += np.sum(np.abs(signed[:, first] - signed[:, second]) >= least, axis=0)
-    drawn = (counts + 1) / (n_draws + 1)
-    bounds = 2 * np.exp(-(totals**2) / (2 * squares))
-    errors = np.where(bounds < drawn, 0, np.sqrt(drawn * (1 - drawn) / n_draws))
-    return [ExchangeTest(*each) for each in zip(np.minimum(drawn, bounds).tolist(), errors.tolist(), strict=True)]
+    return n_draws, counts
 
 
 def _draw_signs(n_draws: int, n_units: int, seed: int) -> Iterator[np.ndarray]:
@@ -281,10 +187,7 @@ def _draw_signs(n_draws: int, n_units: int, seed: int) -> Iterator[np.ndarray]:
     for start in range(0, n_draws, n_rows):
         shape = min(n_rows, n_draws - start), -(-n_units // 8)
         bits = np.unpackbits(generator.integers(256, size=shape, dtype=np.uint8), axis=1)
-        signs = bits[:, :n_units].astype(float)
-        signs *= 2
-        signs -= 1
-        yield signs
+        yield 2.0 * bits[:, :n_units] - 1
 
 
 def find_tiers(names: Sequence[str], told_apart: Collection[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:

@@ -42,7 +42,6 @@ TITLE_LETTERS = 14
 """The length of a line in a title when the maximum number of panels are side by side."""
 MAX_POINTS = 4000
 """With more scores in total, only the means are drawn, because a page with all points would be large."""
-TIER_COLOURS = (*CLASS_COLOURS[:3], *CLASS_COLOURS[4:6], MUTED_COLOUR)
 BAR_LEVEL = 0.6
 """The distance between the bars over two groups, as a fraction of a row."""
 CRITICAL_ROW = -1.8
@@ -228,18 +227,16 @@ def draw_tiers(comparison: Comparison, result: MetricResult) -> Picture | None:
         return None
     metric = comparison.find_metric(result.metric)
     tiers = comparison.items.list_tiers()
-    letters = list(dict.fromkeys(tiers.values()))
     shown = result.datasets[0].summaries[:MAX_DRAWN_CONFIGURATIONS]
     names = [f"{tiers[row.configuration]}  {row.configuration}" for row in shown]
     figure, (axes,) = _make_rows([metric.label], names)
+    colours = MUTED_COLOUR, CLASS_COLOURS[0]
     for number, row in enumerate(shown):
-        colour = TIER_COLOURS[letters.index(tiers[row.configuration]) % len(TIER_COLOURS)]
-        # One cluster has no interval.
-        axes.plot([row.low, row.high], [number, number], color=colour, linewidth=2)
-        axes.plot([row.mean], [number], "D", color=colour, markersize=5)
+        is_best = row.configuration in comparison.items.tiers[0]
+        axes.plot([row.low, row.mean, row.high], [number] * 3, "D-", markevery=[1], color=colours[is_best])
     caption = (
         f"{metric.label.capitalize()} of each system with its interval and its tier; systems of a tier are not told "
-        f"apart from its best. At most {MAX_DRAWN_CONFIGURATIONS} are drawn."
+        f"apart from its best, and tier A is blue. At most {MAX_DRAWN_CONFIGURATIONS} are drawn."
     )
     return figure, caption
 

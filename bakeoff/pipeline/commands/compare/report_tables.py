@@ -8,12 +8,14 @@ from bakeoff.pipeline.commands.compare.comparison import Cell as Scores
 from bakeoff.pipeline.commands.compare.comparison import (
     Comparison,
     DatasetResult,
+    ItemPair,
     MetricResult,
     OverallPair,
     OverallResult,
     PairResult,
     Summary,
 )
+from bakeoff.pipeline.commands.compare.hypothesis_tests import POWER
 from bakeoff.pipeline.tables.report import Section
 from bakeoff.pipeline.tables.table import BEST_SIGN, CODE, EMPTY, NAME, NUMBER, TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.wording import (
@@ -79,14 +81,18 @@ def _tabulate_scores(comparison: Comparison, result: MetricResult, overall: Over
         rows.append([row.name, rank, counts, *scores])
     # The ranks come first, because the columns of many datasets do not fit on a screen.
     columns: Row = ["configuration", "mean rank", COUNTS, *(dataset.dataset for dataset in result.datasets)]
-    footnote = explain_signs(comparison, result.metric, comparison.settings.base)
+    footnote = _explain_signs(comparison, result.metric, comparison.settings.base)
     return make_table(comparison.find_metric(result.metric).label, columns, rows, footnote)
 
 
 def _tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str) -> Table:
     """Return a row for each configuration of one dataset: mean, interval, and tests against the base."""
     interval = f"{100 * (1 - comparison.settings.alpha):g} % interval"
-    columns = ["configuration", "mean", interval, "rank", "p vs base", "better", "equivalent", "worse"]
+    # Tiers are those of all items, which come first.
+    is_first = result is comparison.results[0].datasets[0]
+    tiers = comparison.items.list_tiers() if comparison.items and is_first else {}
+    columns = ["configuration", "mean", interval, "rank", *(["tier"] if tiers else [])]
+    columns += ["p vs base", "better", "equivalent", "worse"]
     rows: list[Row] = []
     # The rows of one dataset are ordered by its ranks, not by the mean ranks over all.
     for summary in result.summaries:
@@ -95,6 +101,7 @@ def _tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str
             _write_score(summary, comparison.find_cell(summary.configuration, result.dataset)),
             f"{format_score(summary.low)} to {format_score(summary.high)}",
             f"{summary.rank:g}",
+            *([tiers[summary.configuration]] if tiers else []),
             BASE if summary.configuration == result.base else format_p(summary.p_value),
             *map(format_percent, (summary.p_better, summary.p_equivalent, summary.p_worse)),
         ])  # fmt: skip
@@ -104,7 +111,9 @@ def _tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str
             rows.append([row.name, _write_score(None, cell), *[ABSENT] * (len(columns) - 2)])
     title = f"{comparison.find_metric(metric).label} on {result.dataset}"
     # With several datasets, the table of scores explains the signs.
-    footnote = explain_signs(comparison, metric, result.base) if len(comparison.datasets) == 1 else ""
+    footnote = (
+        _explain_signs(comparison, metric, result.base) if comparison.items or len(comparison.datasets) == 1 else ""
+    )
     return make_table(title, columns, rows, footnote)
 
 
@@ -131,33 +140,45 @@ def _tabulate_costs(comparison: Comparison, result: MetricResult) -> Table:
 
 def tabulate_pairs(comparison: Comparison, result: DatasetResult) -> Table:
     """Return all pairs of one dataset, or those that include the best configuration."""
-    shown, hidden = choose_pairs(comparison, result.pairs, result.summaries[0].configuration)
+    shown, hidden = _choose_pairs(comparison, result.pairs, result.summaries[0].configuration)
     rows: list[Row] = [
         [
-            name_pair(pair),
+            _name_pair(pair),
             Cell(format_change(pair.difference), note=f"{format_change(pair.low)} to {format_change(pair.high)}"),
-            format_p(pair.p_value),
+            Cell(format_p(pair.p_value), note=f"± {pair.p_error:.1g}" if getattr(pair, "p_error", 0) else ""),
             format_p(pair.p_holm),
             *map(format_percent, (pair.p_first, pair.p_equivalent, pair.p_second)),
-            *([f"{pair.answer}, {count_nouns(pair.repeats, 'repeat')}"] if pair.answer else []),
+            *_list_answers(pair),
         ]
         for pair in shown
     ]
-    columns = ["pair", "difference", "p", "p Holm", "first better", "equivalent", "second better"]
-    if comparison.settings.max_repeats:
-        columns.append("answer")
+    columns: Row = ["pair", "difference", "p", "p Holm", "first better", "equivalent", "second better"]
+    if comparison.settings.max_repeats or comparison.items:
+        columns = [*columns, Cell("answer", TEXT)]
     # Lower errors are better, so the sign needs an explanation.
     unadjusted = "Intervals are not adjusted for the number of pairs. " if len(result.pairs) > 1 else ""
-    footnote = f"If the difference is positive, the first is better. {unadjusted}{hidden}".strip()
+    needed = ""
+    if comparison.items:
+        columns = [*columns, "wins/losses", "items needed"]
+        needed = f"Items needed: for a power of {POWER:g} at the level of Holm's correction. "
+    footnote = f"If the difference is positive, the first is better. {unadjusted}{needed}{hidden}".strip()
     return make_table(f"pairs on {result.dataset}", columns, rows, footnote)
+
+
+def _list_answers(pair: PairResult) -> list[str]:
+    """Return the cells of a pair of items, or of folds with ``until=sure``, that other pairs do not have."""
+    if isinstance(pair, ItemPair):
+        counts = f"{format_count(pair.wins)}/{format_count(pair.losses)}"
+        return [pair.answer, counts, ABSENT if pair.rows_needed is None else format_count(pair.rows_needed)]
+    return [f"{pair.answer}, {count_nouns(pair.repeats, 'repeat')}"] if pair.answer else []
 
 
 def tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> Table:
     """Return all pairs over datasets, or those that include the best configuration."""
-    shown, hidden = choose_pairs(comparison, overall.pairs, next(iter(overall.mean_ranks)))
+    shown, hidden = _choose_pairs(comparison, overall.pairs, next(iter(overall.mean_ranks)))
     rows: list[Row] = [
         [
-            name_pair(pair),
+            _name_pair(pair),
             format_statistic(pair.rank_difference),
             f"{pair.wins}/{pair.ties}/{pair.losses}",
             *map(format_p, (pair.p_nemenyi, pair.p_wilcoxon, pair.p_wilcoxon_holm)),
@@ -169,7 +190,7 @@ def tabulate_overall_pairs(comparison: Comparison, overall: OverallResult) -> Ta
     return make_table("pairs over datasets", columns, rows, footnote)
 
 
-def choose_pairs(comparison: Comparison, pairs: Sequence[Any], best: str) -> tuple[Sequence[Any], str]:
+def _choose_pairs(comparison: Comparison, pairs: Sequence[Any], best: str) -> tuple[Sequence[Any], str]:
     """Return the pairs to list, and a sentence on the number of hidden ones."""
     if comparison.settings.all_pairs:
         return pairs, ""
@@ -179,7 +200,7 @@ def choose_pairs(comparison: Comparison, pairs: Sequence[Any], best: str) -> tup
     return shown, f"Pairs with the best; pairs=all shows the {others}." if n_hidden else ""
 
 
-def name_pair(pair: PairResult | OverallPair) -> Cell:
+def _name_pair(pair: PairResult | OverallPair) -> Cell:
     sign = TOLD_APART if pair.is_told_apart else NOT_TOLD_APART
     return Cell(f"{pair.first} {sign} {pair.second}", NAME, is_best=pair.is_told_apart)
 
@@ -234,7 +255,7 @@ def _write_score(summary: Summary | None, cell: Scores) -> Cell:
     return Cell(format_score(summary.mean), NUMBER, format_deviation(summary.std), summary.mark, summary.is_best)
 
 
-def explain_signs(comparison: Comparison, metric: str, base: str) -> str:
+def _explain_signs(comparison: Comparison, metric: str, base: str) -> str:
     """Return the direction of the scores and the meaning of the signs next to them."""
     shown = comparison.find_metric(metric)
     direction = "higher" if shown.greater_is_better else "lower"

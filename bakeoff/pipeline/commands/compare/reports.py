@@ -13,13 +13,12 @@ from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.commands.compare.comparison import Comparison, MetricResult
-from bakeoff.pipeline.commands.compare.item_tables import iterate_items
+from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.latex_tables import write_tables
 from bakeoff.pipeline.commands.compare.report_tables import iterate_result, tabulate_datasets
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.output_file import write_csv
-from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, Section, render_document
+from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, render_document
 
 TEMPLATE = Path(__file__).parent / "page.html"
 
@@ -42,7 +41,7 @@ def render_page(comparison: Comparison) -> str:
     blocks = []
     for number, result in enumerate(comparison.results):
         metric = comparison.find_metric(result.metric)
-        (scores, sentences), *others = _iterate_sections(comparison, result, shows_datasets=True)
+        (scores, sentences), *others = iterate_result(comparison, result, shows_datasets=True)
         # The names of elements are unique in the page.
         pictures = [
             (render_svg(figure, f"{name}-{number}", caption), caption)
@@ -65,19 +64,10 @@ def make_report(comparison: Comparison) -> Report:
         question=comparison.question,
         selection=comparison.selection,
         verdict=comparison.verdict,
-        sections=[section for result in comparison.results for section in _iterate_sections(comparison, result)],
+        sections=[section for result in comparison.results for section in iterate_result(comparison, result)],
         notes=comparison.notes,
         command=comparison.command,
     )
-
-
-def _iterate_sections(
-    comparison: Comparison, result: MetricResult, *, shows_datasets: bool = False
-) -> Iterator[Section]:
-    """Yield the tables of a metric: those of folds or those of items."""
-    if comparison.items is not None:
-        return iterate_items(comparison, comparison.items, result)
-    return iterate_result(comparison, result, shows_datasets=shows_datasets)
 
 
 COLUMNS = (
@@ -132,6 +122,5 @@ OWN_FORMATS: Mapping[str, Callable[[Comparison], str]] = {
 
 
 def render_report(comparison: Comparison, to: str) -> str:
-    """Return a report in a format; LaTeX tables of items are those of every other format."""
-    is_own = to in OWN_FORMATS and (comparison.items is None or OWN_FORMATS[to] is not write_tables)
-    return OWN_FORMATS[to](comparison) if is_own else TEXT_FORMATS[to](make_report(comparison))
+    """Return a report in a format."""
+    return OWN_FORMATS[to](comparison) if to in OWN_FORMATS else TEXT_FORMATS[to](make_report(comparison))

@@ -39,6 +39,7 @@ SIZES = ("n_train", "n_test")
 DATASET_CURE = re.compile(r"; [^;]*dataset\..*", re.DOTALL)
 """The end of a message with a key of a dataset, which a table of scores does not have."""
 PERCENT = 100
+TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 ROW = "row"
 """A column with the number of each row, for messages."""
 ITEM_SHAPE = "a table of items, with item=COLUMN, has the columns system, COLUMN and score, or a column for each system"
@@ -146,13 +147,27 @@ def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:
         reject_cells(frame[column].isna(), frame[column], name, problem)
         tidy[column] = frame[column].astype(str).str.strip().map(tidy_name)
     for column in (SCORE, *sizes):
-        tidy[column] = pd.to_numeric(frame[column], errors="coerce").astype(float)
-        is_text = tidy[column].isna() & frame[column].notna()
-        reject_cells(is_text, frame[column], name, "not a number; write it as 0.85, or leave a missing score empty")
-        reject_cells(np.isinf(tidy[column]), frame[column], name, "infinite; leave a score that is not defined empty")
+        tidy[column] = read_numbers(frame[column], name)
     for column in sizes:
         reject_cells(~(tidy[column] > 0), frame[column], name, f"not a number of rows; remove {join_words(SIZES)}")
     return tidy
+
+
+def read_numbers(cells: pd.Series, name: str) -> pd.Series:
+    """Return a column as floats, with NaN where a cell is empty; reject text and infinite numbers with their row."""
+    numbers = parse_numbers(cells)
+    is_text = numbers.isna() & cells.notna()
+    reject_cells(is_text, cells, name, "not a number; write it as 0.85, or leave a missing score empty")
+    reject_cells(np.isinf(numbers), cells, name, "infinite; leave a score that is not defined empty")
+    return numbers
+
+
+def parse_numbers(cells: pd.Series) -> pd.Series:
+    """Return cells as floats, with true and false as 1 and 0, and NaN for other texts."""
+    numbers = pd.to_numeric(cells, errors="coerce").astype(float)
+    is_text = numbers.isna() & cells.notna()
+    numbers[is_text] = cells[is_text].astype(str).str.strip().str.lower().map(TRUTH_VALUES)
+    return numbers
 
 
 def reject_cells(is_wrong: pd.Series, cells: pd.Series, name: str, problem: str) -> None:

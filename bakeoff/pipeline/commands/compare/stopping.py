@@ -47,6 +47,13 @@ def require_repeats(evaluation: str, keys: Container[str]) -> None:
         )
 
 
+def answer_pair(p_difference: float, p_equality: float, alpha: float) -> str:
+    """Return `TOLD_APART`, `EQUAL` or `UNDECIDED` from p-values that are corrected for all pairs."""
+    if p_difference <= alpha:
+        return TOLD_APART
+    return EQUAL if p_equality <= alpha else UNDECIDED
+
+
 @dataclass(frozen=True)
 class PairStop:
     """A pair at the look that decided it, or at its last one; without ``until=sure``, on all of its folds.
@@ -119,7 +126,7 @@ class StopRule:
             adjusted = np.column_stack([adjust_by_holm(column) for column in p.T])  # (n_pairs, 2)
             for pair, answer in enumerate(answers):
                 if answer == UNDECIDED:
-                    answers[pair] = self._answer(*adjusted[pair])
+                    answers[pair] = answer_pair(*adjusted[pair], self.alpha)
         return list(starmap(PairStop, zip(tests, adjusted[:, 0].tolist(), repeats, answers, strict=True)))
 
     def _compute_p_values(self, test: CorrectedTTest, ratio: float) -> np.ndarray:
@@ -128,8 +135,3 @@ class StopRule:
         posterior = compute_posterior(test, self.rope)
         p_values = np.array([test.p, max(posterior.better, posterior.worse)])
         return correct_for_looks(p_values, self.looks, ratio)
-
-    def _answer(self, p_difference: float, p_equality: float) -> str:
-        if p_difference <= self.alpha:
-            return TOLD_APART
-        return EQUAL if p_equality <= self.alpha else UNDECIDED

@@ -81,9 +81,9 @@ def make_comparison(request: SelectionRequest, command: str = "", frame: pd.Data
         scores, name = (read_table(file), file.name) if frame is None else (frame, "the table")
         if request.item:
             items = read_item_scores(scores, name, request)
-            selection = f"{count_nouns(len(scores), 'row')} of {name}"
-            return _add_sizes(compare_items(items, request, command or request.write_command(), selection), request)
-        compared = compare_cells(score_table(scores, name, request), request, command or request.write_command())
+            compared = compare_items(items, request, command or request.write_command())
+        else:
+            compared = compare_cells(score_table(scores, name, request), request, command or request.write_command())
         return _add_sizes(compared, request)
     request.require_one_selection()
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
@@ -160,8 +160,7 @@ def compare_selection(store: Store, selection: Selection, request: SelectionRequ
         facts = _separate_base(store, facts, base_run)
     command = command or request.write_command()
     if isinstance(request, CompareRequest) and request.item:
-        items, run_ids = score_rows(facts, request, store)
-        compared = replace(compare_items(items, request, command, selection.description), run_ids=run_ids)
+        compared = compare_items(score_rows(facts, selection.description, request, store), request, command)
     else:
         compared = compare_cells(score_runs(facts, selection.description, request, store), request, command)
     own = replace(_add_sizes(compared, request), store=hide_secrets(store.uri), experiment=request.tracking__experiment)

@@ -59,6 +59,24 @@ def test_published_p_values_of_leaderboards_are_reproduced(
     assert pair.difference == pytest.approx((wins - losses) / n_items)
 
 
+@pytest.mark.parametrize(("wins", "losses"), [(12, 5), (5, 12), (7, 7), (0, 9), (300, 220), (0, 0)])
+def test_the_p_value_of_a_pair_is_that_of_mcnemars_exact_test(wins: int, losses: int) -> None:
+    pair = find_pair(compare(make_pair(wins, losses, 600)), "first", "second")
+    mcnemar = load_oracle("statsmodels.stats.contingency_tables").mcnemar
+    assert pair.p_value == pytest.approx(mcnemar([[1, wins], [losses, 1]], exact=True).pvalue, rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "k"), [(30, 3), (200, 8)])
+def test_cochrans_q_is_that_of_statsmodels(n: int, k: int) -> None:
+    scores = (np.random.default_rng(k).random((n, k)) < np.linspace(0.4, 0.7, k)).astype(float)
+    expected = load_oracle("statsmodels.stats.contingency_tables").cochrans_q(scores)
+    result = compare(pd.DataFrame(scores, columns=[f"system-{number}" for number in range(k)]).assign(task=range(n)))
+    design = result.comparison.items
+    assert design is not None
+    assert (design.cochran_q, design.cochran_p) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-12)
+    assert any("Cochran's Q = " in note for note in result.notes)
+
+
 def test_a_p_value_published_by_the_chi_squared_approximation_is_close_to_the_exact_one() -> None:
     # allenai/reward-bench, issue 269: Reasoning, p = .137 by Edwards' correction of McNemar's statistic
     pair = find_pair(compare(make_pair(39, 26, 1431)), "first", "second")
