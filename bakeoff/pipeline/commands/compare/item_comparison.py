@@ -84,7 +84,7 @@ def compare_items(items: ItemScores, request: CompareRequest, command: str) -> C
     ranks = _rank_systems(table, metric)
     rows = tuple(sorted(items.configurations, key=lambda row: list(ranks.index).index(row.name)))
     settings = make_settings(request, rows)
-    of_datasets = dict(list(table.groupby(level=DATASET, sort=False)))
+    of_datasets = {str(name): part for name, part in table.groupby(DATASET, sort=False)}
     parts = {name: part for name, part in of_datasets.items() if len(part) > 1}
     parts = {ALL_DATASETS: table, **parts} if len(of_datasets) > 1 else {"".join(of_datasets) or "the test set": table}
     results = tuple(_analyze(name, part, metric, settings) for name, part in parts.items())
@@ -96,7 +96,7 @@ def compare_items(items: ItemScores, request: CompareRequest, command: str) -> C
         selection=items.selection,
         command=hide_secrets(command),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        verdict=tuple(_write_verdict(results[0].pairs, design)),
+        verdict=tuple(_write_verdict(_list_pairs(results[:1]), design)),
         notes=(*items.notes, *_write_notes(results, design, settings), *remarks),
         settings=settings,
         metrics=(metric,),
@@ -134,7 +134,10 @@ def _analyze(name: str, table: pd.DataFrame, metric: ComparedMetric, settings: S
     pairs = tuple(_compare_pairs(list(ranks.index), sign * scores, design, size * metric.rope, settings))
     estimates = [compute_clustered_t_test(own, design, 1 - settings.alpha) for own in scores]
     summaries = tuple(
-        replace(summarize(system, estimate, metric, settings, ranks.to_dict(), pairs), std=math.nan)
+        replace(
+            summarize(system, estimate, metric, settings, dict(zip(map(str, ranks.index), ranks, strict=True)), pairs),
+            std=math.nan,
+        )
         for system, estimate in zip(ranks.index, estimates, strict=True)
     )
     return DatasetResult(name, settings.base, summaries, pairs, ())
@@ -208,7 +211,7 @@ def _describe_design(table: pd.DataFrame, request: CompareRequest, result: Datas
 def _write_question(table: pd.DataFrame, design: ItemDesign) -> str:
     n_items = count_nouns(design.n_items, design.item if design.item.isalpha() else "item")
     clusters = f" ({count_nouns(design.n_clusters, 'cluster')})" if design.cluster else ""
-    systems = join_words(sorted(table)) if table.shape[1] <= 3 else f"{table.shape[1]} systems"
+    systems = join_words(sorted(map(str, table))) if table.shape[1] <= 3 else f"{table.shape[1]} systems"
     return f"Which of {systems} is best on {n_items}, and how certain is that?{clusters}"
 
 
@@ -230,6 +233,10 @@ def _write_verdict(pairs: Sequence[ItemPair], design: ItemDesign) -> Iterator[st
         yield _write_requirement(closest, design)
 
 
+def _list_pairs(results: Sequence[DatasetResult]) -> list[ItemPair]:
+    return [pair for result in results for pair in result.pairs if isinstance(pair, ItemPair)]
+
+
 def _write_requirement(pair: ItemPair, design: ItemDesign) -> str:
     """Return how far two systems are apart, and how many items would show it."""
     interval = f"{format_change(pair.low)} to {format_change(pair.high)}"
@@ -249,7 +256,7 @@ def _write_notes(results: Sequence[DatasetResult], design: ItemDesign, settings:
         yield f"All systems together: Cochran's Q = {format_statistic(design.cochran_q)}, {equate_p(design.cochran_p)}."
     if design.n_clusters < MIN_CLUSTERS:
         yield _describe_few(design, len(results[0].pairs), settings.alpha)
-    error = max(pair.p_error for result in results for pair in result.pairs)
+    error = max(pair.p_error for pair in _list_pairs(results))
     if error:
         yield f"p-values are from random exchanges with a fixed seed; their standard error is at most {error:.1g}."
     ties = [f"{a.configuration} and {b.configuration}" for a, b in pairwise(results[0].summaries) if a.rank == b.rank]

@@ -81,25 +81,25 @@ def read_item_scores(given: pd.DataFrame, name: str, request: CompareRequest) ->
         The table is neither long nor wide, or its scores cannot be paired by item.
     """
     frame = given.rename(columns=lambda column: tidy_name(str(column).strip())).reset_index(drop=True)
-    columns, score = _find_columns(list(frame), name, request)
+    columns, score = _find_columns(list(map(str, frame)), name, request)
     labels = _read_labels(frame, columns, name)
     used = list(columns.values())
     systems = [score] if score else [column for column in frame if column not in used and _has_scores(frame[column])]
     answers = pd.DataFrame({column: read_numbers(frame[column], name) for column in systems})
     table, counts = _average(labels, answers.set_axis(labels.index))
     if table.shape[1] < 2:
-        found = join_words(list(table)) or "no system"
+        found = join_words(list(map(str, table))) or "no system"
         raise UserError(f"{name} has scores of {found} only, and a comparison needs two; {ITEM_SHAPE}.")
     common, notes = _choose_common(table, name, request)
     metric, remarks = _describe_item_metric(request, common)
     _require_one_scale(common, metric, name)
-    ignored = [column for column in frame if column not in (*used, *systems)]
+    ignored = [str(column) for column in frame if column not in (*used, *systems)]
     if ignored:
         notes.insert(0, f"Ignored: the columns {name_first(ignored)}.")
     if counts.max() > 1:
         attempts = format_range(counts[counts > 0].tolist())
         notes.append(f"The {attempts} attempts at an item are averaged: they are no further items.")
-    configurations = [Configuration(system, system) for system in table]
+    configurations = [Configuration(system, system) for system in map(str, table)]
     selection = f"{count_nouns(len(frame), 'row')} of {name}"
     return ItemScores(common, metric, configurations, selection, [*notes, *remarks])
 
@@ -180,7 +180,7 @@ def _choose_common(table: pd.DataFrame, name: str, request: CompareRequest) -> t
 
 def _describe_item_metric(request: CompareRequest, table: pd.DataFrame) -> tuple[ComparedMetric, list[str]]:
     """Return the metric of a table of items, in which greater scores are better unless its name says otherwise."""
-    scores = table.stack()
+    scores = pd.Series(table.to_numpy().ravel())
     if request.metric or request.greater_is_better is not None:
         return describe_metric(request, scores), []
     is_fraction = bool(scores.between(*BINARY_BOUNDS).all())
@@ -192,9 +192,9 @@ def _describe_item_metric(request: CompareRequest, table: pd.DataFrame) -> tuple
 def _require_one_scale(table: pd.DataFrame, metric: ComparedMetric, name: str) -> None:
     """Reject scores from 0 to 1 beside others such as percent, of a system or a dataset."""
     of_datasets = table.groupby(level=DATASET, sort=False)
-    largest = of_datasets.max().stack()[of_datasets.min().stack() >= 0]
+    largest = pd.Series(of_datasets.max().where(of_datasets.min() >= 0).stack())
     largest.index = [f"{system}{f' on {dataset}' * bool(dataset)}" for dataset, system in largest.index]
-    fractions = largest[largest.between(0, 1, inclusive="right")]
+    fractions = largest[(largest > 0) & (largest <= 1)]
     large = largest[largest > MAX_RATIO_TO_FRACTIONS]
     # The errors of a named metric may be of any size.
     if len(fractions) and len(large) and (metric.name == SCORE or metric.bounds[1] < np.inf):

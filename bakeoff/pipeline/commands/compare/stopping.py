@@ -126,7 +126,7 @@ class StopRule:
             adjusted = np.column_stack([adjust_by_holm(column) for column in p.T])  # (n_pairs, 2)
             for pair, answer in enumerate(answers):
                 if answer == UNDECIDED:
-                    answers[pair] = answer_pair(*adjusted[pair], self.alpha)
+                    answers[pair] = answer_pair(adjusted[pair, 0], adjusted[pair, 1], self.alpha)
         return list(starmap(PairStop, zip(tests, adjusted[:, 0].tolist(), repeats, answers, strict=True)))
 
     def _compute_p_values(self, test: CorrectedTTest, ratio: float) -> np.ndarray:
