@@ -156,10 +156,11 @@ def test_a_file_in_an_archive_has_the_format_of_its_own_name(tmp_path: Path) -> 
     assert (raw.name, cells(raw)) == ("people.v2", [["x", "y"], [1, "a"]])
 
 
-def test_an_archive_whose_file_has_the_name_of_the_archive_is_read(tmp_path: Path) -> None:
-    with ZipFile(tmp_path / "flares.csv.zip", "w") as archive:
-        archive.writestr("flares.csv.zip", "x,y\n1,a\n")
-    raw = read_file(tmp_path / "flares.csv.zip", FileLayout())
+@pytest.mark.parametrize(("archive_name", "member"), [("flares.csv.zip", "flares.csv.zip"), ("flares.zip", "flares")])
+def test_an_archive_as_pandas_writes_it_is_read(tmp_path: Path, archive_name: str, member: str) -> None:
+    with ZipFile(tmp_path / archive_name, "w") as archive:
+        archive.writestr(member, "x,y\n1,a\n")
+    raw = read_file(tmp_path / archive_name, FileLayout())
     assert (raw.name, cells(raw)) == ("flares", [["x", "y"], ["1", "a"]])
 
 

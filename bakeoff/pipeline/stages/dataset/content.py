@@ -96,7 +96,7 @@ def read_bytes(file: Path) -> bytes:
 def strip_compression(file: Path) -> Path:
     """Return the path without the extension of a compressed file: ``a.csv`` of ``a.csv.gz``.
 
-    The extension of a file in an archive is added: ``a.csv`` of ``a.zip`` if this holds ``table.csv``, or
+    The extension of a file in an archive is added: ``a.csv`` of ``a.zip`` if this holds ``table.csv``, ``table``, or
     ``table.csv.zip``, as older versions of pandas name it.
     """
     extension = file.suffix.lower()
@@ -104,7 +104,8 @@ def strip_compression(file: Path) -> Path:
     if extension == ZIP:
         with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(file) as archive:
             member = PurePosixPath(_find_member(archive, file))
-            inner = PurePosixPath(member.stem if member.suffix.lower() == ZIP else member).suffix
+            # pandas writes CSV into c.zip as a file c.
+            inner = PurePosixPath(member.stem if member.suffix.lower() == ZIP else member).suffix or ".csv"
             return plain if plain.suffix == inner else plain.with_name(plain.name + inner)
     return plain
 

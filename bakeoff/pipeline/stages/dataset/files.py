@@ -104,7 +104,8 @@ def find_format(file: Path) -> Format:
         extension = f"the extension {file.suffix!r}" if file.suffix else "no extension"
         raise UserError(
             f"dataset.path={str(file)!r}: files with {extension} are not supported. Allowed: {', '.join(FORMATS)}, and "
-            f"{', '.join(DECOMPRESSORS)} after one of them."
+            f"{', '.join(DECOMPRESSORS)} after one of them; save the table as .csv in the program that reads it, or "
+            "with pandas, as in pandas.read_stata('table.dta').to_csv('table.csv', index=False)."
         )
     return found
 
