@@ -167,7 +167,7 @@ FORMATS = {
     "explain": ".html .htm",
     "inspect": ".html .htm .yaml .yml",
     "paper": ".zip",
-    "predict": ".csv .tsv .parquet .feather .arrow .jsonl",
+    "predict": ".csv .tsv .parquet .feather .arrow .jsonl .xlsx",
     "schema": ".json",
     "work": ".txt .md .tex .html",
 }
@@ -216,6 +216,7 @@ BEGINNINGS = {
     ".yaml": rb"# .*\ndefaults:",
     ".yml": rb"# .*\ndefaults:",
     ".zip": rb"PK",
+    ".xlsx": rb"PK",
     ".parquet": rb"PAR1",
     ".feather": rb"ARROW1",
     ".arrow": rb"ARROW1",
