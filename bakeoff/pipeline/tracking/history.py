@@ -37,7 +37,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
 )
 from bakeoff.pipeline.tracking.names import LATEST
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.store_writer import RunValues
+from bakeoff.pipeline.tracking.store_writer import try_twice
 from bakeoff.pipeline.tracking.stored_runs import (
     FINISHED,
     IS_FINISHED,
@@ -174,8 +174,8 @@ def end_orphans(store: Store, reason: str = "its process ended without ending th
         run_id = run.run_id
         # The process may have finished its run after the search; now that it has ended, the status no longer changes.
         if has_lost_process(run) and _is_still_running(store, run_id):
-            # Another process may end the same run at this moment, so the tag may be there already.
-            store.writer.add_values(run_id, RunValues(tags={"error": reason}))
+            # Another process may end the same run at this moment.
+            try_twice(partial(store.client.set_tag, run_id, "error", reason))
             store.writer.end_run(run_id, "KILLED")
             ended.append(run_id)
     return ended

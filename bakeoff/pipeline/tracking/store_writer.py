@@ -140,7 +140,7 @@ class ClientWriter:
     def tag_experiment(self, experiment_id: str, key: str, value: str) -> None:
         """Set a tag of an experiment."""
         set_tag = partial(self._client.set_experiment_tag, experiment_id, key, value)
-        _try_twice(set_tag)
+        try_twice(set_tag)
 
     def create_run(self, experiment_id: str, name: str, tags: Mapping[str, str]) -> CreatedItem:
         """Add a run that is RUNNING."""
@@ -153,7 +153,7 @@ class ClientWriter:
         from mlflow.entities import DatasetInput as MLflowInput
 
         inputs = [MLflowInput(Dataset(**dataset._asdict()), [InputTag(*CONTEXT_TAG)])]
-        _try_twice(partial(self._client.log_inputs, run_id, inputs))
+        try_twice(partial(self._client.log_inputs, run_id, inputs))
 
     def add_values(self, run_id: str, values: RunValues) -> None:
         """Add metrics, params and tags, truncated to the lengths that MLflow stores without a warning."""
@@ -282,7 +282,7 @@ StoreWriter = ClientWriter | FileWriter
 """Writes the rows of experiments, runs and models into a store. Existing metrics and params do not change."""
 
 
-def _try_twice(write: Callable[[], Any]) -> None:
+def try_twice(write: Callable[[], Any]) -> None:
     """Call a function again if it fails, because another process inserted the same row, which is now found."""
     from mlflow.exceptions import MlflowException
 
