@@ -17,11 +17,11 @@ COMMANDS = Path("bakeoff/pipeline/commands")
 FOLDERS = sorted(folder.name for folder in (ROOT / COMMANDS).iterdir() if (folder / "__init__.py").is_file())
 ENTRY = "run"
 """The folder that runs the words without a verb."""
-UNIT_TESTS = "tests/pipeline/commands"
+UNIT_TESTS = Path("tests/pipeline/commands")
 TESTS = {
-    "diff": f"{UNIT_TESTS}/diff/test_changes.py",
-    "inspect": f"{UNIT_TESTS}/inspect/test_association.py",
-    "work": f"{UNIT_TESTS}/work/test_work_formats.py",
+    "diff": str(UNIT_TESTS / "diff" / "test_changes.py"),
+    "inspect": str(UNIT_TESTS / "inspect" / "test_association.py"),
+    "work": str(UNIT_TESTS / "work" / "test_work_formats.py"),
 }
 """Folders of commands -> a short file of their tests."""
 

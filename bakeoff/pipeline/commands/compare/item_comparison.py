@@ -84,13 +84,9 @@ def compare_items(items: ItemScores, request: CompareRequest, command: str) -> C
     ranks = _rank_systems(table, metric)
     rows = tuple(sorted(items.configurations, key=lambda row: list(ranks.index).index(row.name)))
     settings = make_settings(request, rows)
-    of_datasets = {str(name): part for name, part in table.groupby(DATASET, sort=False)}
-    parts = {name: part for name, part in of_datasets.items() if len(part) > 1}
-    parts = {ALL_DATASETS: table, **parts} if len(of_datasets) > 1 else {"".join(of_datasets) or "the test set": table}
+    parts, remarks = _divide_by_dataset(table)
     results = tuple(_analyze(name, part, metric, settings) for name, part in parts.items())
     design = _describe_design(table, request, results[0])
-    small = [name for name in of_datasets if len(of_datasets) > 1 and name not in parts]
-    remarks = [f"Not tested alone, because they have one item: {', '.join(small)}."] if small else []
     return Comparison(
         question=_write_question(table, design),
         selection=items.selection,
@@ -107,6 +103,17 @@ def compare_items(items: ItemScores, request: CompareRequest, command: str) -> C
         run_ids=tuple(items.run_ids),
         items=design,
     )
+
+
+def _divide_by_dataset(table: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
+    """Return all items and those of each of several datasets, and a remark on datasets that are not tested alone."""
+    of_datasets = {str(name): part for name, part in table.groupby(DATASET, sort=False)}
+    if len(of_datasets) <= 1:
+        return {"".join(of_datasets) or "the test set": table}, []
+    parts = {name: part for name, part in of_datasets.items() if len(part) > 1}
+    small = [name for name in of_datasets if name not in parts]
+    remarks = [f"Not tested alone, because they have one item: {', '.join(small)}."] if small else []
+    return {ALL_DATASETS: table, **parts}, remarks
 
 
 def _rank_systems(table: pd.DataFrame, metric: ComparedMetric) -> pd.Series:
@@ -154,11 +161,7 @@ def _compare_pairs(
         differences = subtract_scores(scores[i], scores[j])
         tests.append(compute_clustered_t_test(differences, design, 1 - alpha))
         counts.append((int(np.sum(differences > 0)), int(np.sum(differences < 0))))
-    if _is_exact(scores, design):
-        p_values = np.array([float(stats.binomtest(wins, max(wins + losses, 1)).pvalue) for wins, losses in counts])
-        errors = np.zeros(len(counts))
-    else:
-        p_values, errors = compute_exchange_tests(np.array([*map(design.sum_clusters, scores)]), numbers)
+    p_values, errors = _test_pairs(scores, design, numbers, counts)
     width = float(np.ptp(scores))
     p_equal = adjust_by_holm(np.array([_test_equality(test, rope, width) for test in tests])).tolist()
     p_holm, levels = adjust_by_holm(p_values).tolist(), find_holm_levels(p_values.tolist(), alpha).tolist()
@@ -175,6 +178,16 @@ def _compare_pairs(
         pair = describe_pair((names[i], names[j]), PairStop(test, p_holm[number], answer=answer), needed, rope, alpha)
         wins, losses = counts[number]
         yield ItemPair(**vars(pair), wins=wins, losses=losses, p_error=float(errors[number]))
+
+
+def _test_pairs(
+    scores: np.ndarray, design: Design, numbers: Sequence[tuple[int, int]], counts: Sequence[tuple[int, int]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the p-value of each pair of systems, by McNemar's test or by exchanges, and its Monte-Carlo error."""
+    if not _is_exact(scores, design):
+        return compute_exchange_tests(np.array([*map(design.sum_clusters, scores)]), numbers)
+    p_values = [float(stats.binomtest(wins, max(wins + losses, 1)).pvalue) for wins, losses in counts]
+    return np.array(p_values), np.zeros(len(counts))
 
 
 def _test_equality(test: CorrectedTTest, rope: float, width: float) -> float:

@@ -354,12 +354,10 @@ def make_dataset(source: Source, roles: Roles, rules: ColumnRules) -> Dataset:
         target_cells = read_cells(frame[target], rules, source.declared)
     y, task = read_target(target_cells, roles.task)
     X, described = describe_columns(frame.drop(columns=target), named, rules, source)
-    numbers = X.select_dtypes("number")
-    kind = NOMINAL
-    if task == "regression":
-        kind, numbers = NUMERIC, numbers.assign(**{target: y})
-    described[target] = describe_cells(target_cells, Column(target, kind, f"target of {task}", role=TARGET))
-    described = suspect_rows(suspect_placeholders(described, rules), frame, numbers)
+    target_kind = NUMERIC if task == "regression" else NOMINAL
+    described[target] = describe_cells(target_cells, Column(target, target_kind, f"target of {task}", role=TARGET))
+    table = X.assign(**{target: y}) if task == "regression" else X
+    described = suspect_rows(suspect_placeholders(described, rules), frame, table.select_dtypes("number"))
     left_out_notes = describe_left_out(list(described.values()))
     if X.shape[1] == 0:
         reasons = " ".join(left_out_notes)
