@@ -76,7 +76,7 @@ def run_line(scores: np.ndarray, tries: int, alpha: float = 0.05) -> Outcome:
     line = Line("drawn", tries, alpha, 0.0, RULES, learners[0], learners[0])
     for offered in learners[1:]:
         line = line.count({*line.counted, offered.config_hash}, offered.config_hash)
-        line = line.decide(decide(line, offered), offered)
+        line = line.decide(decide(line, (line.champion, offered)), offered)
     return Outcome(len(line.kept), int(line.champion.run_id), sum(each.difference for each in line.kept.values()))
 
 

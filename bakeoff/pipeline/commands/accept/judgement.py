@@ -10,14 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
+from bakeoff.pipeline.commands.accept.added_folds import Pair, find_added_folds
 from bakeoff.pipeline.commands.accept.evidence import Evidence, check_run
 from bakeoff.pipeline.commands.accept.final import score_final
 from bakeoff.pipeline.commands.accept.line import (
-    Contender,
+    KEEP,
+    NO,
+    UNDECIDED,
     Decision,
     Line,
     StoredLine,
@@ -30,8 +35,14 @@ from bakeoff.pipeline.commands.accept.line import (
 )
 from bakeoff.pipeline.commands.accept.report import describe_line, list_lines, write_page
 from bakeoff.pipeline.commands.accept.request import FINAL, AcceptRequest
-from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test, find_effect, subtract_scores
+from bakeoff.pipeline.commands.compare.hypothesis_tests import (
+    CorrectedTTest,
+    compute_corrected_t_test,
+    find_effect,
+    subtract_scores,
+)
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.stages.tuning.race import Looks, correct_for_looks
 from bakeoff.pipeline.text.wording import count_nouns, shorten_id
 from bakeoff.pipeline.tracking.history import read_runs_of_jobs
 from bakeoff.pipeline.tracking.names import find_run_id, parse_model_name, register_version
@@ -65,12 +76,12 @@ class AcceptResult:
 
     @property
     def verdict(self) -> str:
-        """``keep`` or ``no`` for a run, ``better`` or ``not better`` for the reserved rows, else ``open``."""
+        """``keep``, ``no``, ``undecided``, ``better`` or ``not better`` on the reserved rows, or ``open``."""
         if self.is_final and self.line.final is not None:
             return "better" if self.line.final.is_better else "not better"
         if self.decision is None:
             return "open"
-        return "keep" if self.decision.is_kept else "no"
+        return self.decision.answer
 
     @property
     def is_accepted(self) -> bool:
@@ -218,8 +229,14 @@ def _judge(
         notes.append(f"this configuration was judged before, at try {given.number}; its answer is given once")
         stored = _keep(request, store, found, line)
         return AcceptResult(line, stored.digest, given, notes=tuple(notes))
-    decision = decide(line, contender)
+    decision = decide(line, (line.champion, contender))
     _require_open(store, line, decision)
+    if request.is_until_sure:
+        folds = find_added_folds(request, line, offered)
+        # The jobs are listed before they run, so that they count as no tries, even if this process is killed.
+        line = replace(line, repeats=tuple({*line.repeats, *folds.identify_jobs()}))
+        found = _keep(request, store, found, line)
+        decision = folds.decide(partial(decide, line))
     stored = _keep(request, store, found, line.decide(decision, contender))
     n_repeats = sum(run.status == FINISHED for run in read_runs_of_jobs(store, [contender.config_hash])) - 1
     if n_repeats:
@@ -243,35 +260,37 @@ def _require_open(store: Store, line: Line, decision: Decision) -> None:
             f"again: {champion.command}"
         )
     if decision.number > line.tries:
-        final = f"`bakeoff accept final line={line.name}` scores the champion on the reserved rows, or "
+        final = f"`bakeoff accept final line={line.name}` scores the champion on the reserved rows. "
         raise UserError(
             f"line {line.name} has used up its {line.tries} tries: {len(line.counted)} configurations have been scored "
             f"on these rows, and run {shorten_id(decision.run_id)} is try {decision.number}. "
-            f"{final if line.rules.reserve else ''}open a new line on new data, or here with a smaller level, such as "
+            f"{final if line.rules.reserve else ''}Open a new line on new data, or here with a smaller level, such as "
             f"line={line.name}-2 alpha={line.alpha / 2:g}."
         )
 
 
-def decide(line: Line, contender: Contender) -> Decision:
+def decide(line: Line, pair: Pair, looks: Looks = ()) -> Decision:
     """Test whether a contender is better than the champion of a line by more than the margin.
 
     Parameters
     ----------
     line : Line
         In which the contender is counted.
-    contender : Contender
+    pair : tuple of Contender
+        The champion and the contender, on the same folds.
+    looks : tuple of int
+        The numbers of folds after which the contender is tested; by default, once.
 
     Returns
     -------
     Decision
     """
-    champion = line.champion
+    champion, contender = pair
     gains = subtract_scores(np.array(contender.scores), np.array(champion.scores))  # (J,)
     gains = gains if line.rules.greater_is_better else -gains
     ratio = max(contender.test_train_ratio, champion.test_train_ratio)
     test = compute_corrected_t_test(gains - line.margin, ratio, 1 - line.alpha)
-    # Equal gains in all folds do not show how much chance moves them.
-    p = 1.0 if test.is_degenerate else test.p / 2 if test.statistic > 0 else 1 - test.p / 2
+    p = _find_one_sided_p(test, looks)
     return Decision(
         run_id=contender.run_id,
         config_hash=contender.config_hash,
@@ -284,5 +303,31 @@ def decide(line: Line, contender: Contender) -> Decision:
         p=p,
         level=line.level,
         findable=_find_gain(gains - line.margin, line, ratio),
-        is_kept=p < line.level,
+        n_folds=len(gains),
+        answer=_answer(p, line.level, test, looks),
     )
+
+
+def _find_one_sided_p(test: CorrectedTTest, looks: Looks) -> float:
+    """Return the p-value of no gain, corrected for all looks."""
+    # Equal gains in all folds do not show how much chance moves them.
+    if test.is_degenerate:
+        return 1.0
+    p = float(correct_for_looks(np.array([test.p]), looks or (0,), test.ratio)[0])
+    return p / 2 if test.statistic > 0 else 1 - p / 2
+
+
+def _answer(p: float, level: float, test: CorrectedTTest, looks: Looks) -> str:
+    """Return `KEEP`, `NO` if further folds will hardly lead to a keep, or `UNDECIDED`."""
+    if p < level:
+        return KEEP
+    if not looks:
+        return NO
+    n_all, ratio = max(looks), test.ratio
+    if test.is_degenerate or test.n_folds == n_all:
+        return UNDECIDED
+    # The folds to come move the mean by at most two of its standard deviations, in nearly all cases.
+    deviation = test.standard_error / math.sqrt(1 / test.n_folds + ratio)
+    reachable = test.mean + 2 * deviation * math.sqrt(1 / test.n_folds - 1 / n_all)
+    needed = stats.t.isf(level, n_all - 1) * deviation * math.sqrt(1 / n_all + ratio)
+    return UNDECIDED if reachable >= needed else NO

@@ -40,6 +40,9 @@ NEXT_DIGEST_TAG = "sha256.next"
 """The digest of the file that is about to be written, so that a line survives a process that is killed between."""
 NOTE_TAG = "mlflow.note.content"
 LOCK_SECONDS = 600
+KEEP = "keep"
+NO = "no"
+UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,9 @@ class Decision:
         The one-sided p-value of a gain of at most the margin, and the one that a keep has to be below.
     findable : float
         The true gain that these folds find with a probability of 80 %; NaN if the differences do not vary.
-    is_kept : bool
+    n_folds : int
+    answer : str
+        `KEEP`, `NO`, or with ``until=sure`` `UNDECIDED`, if the last repeat did not settle it.
     """
 
     run_id: str
@@ -123,7 +128,18 @@ class Decision:
     p: float
     level: float
     findable: float
-    is_kept: bool
+    n_folds: int
+    answer: str
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the run became the champion."""
+        return self.answer == KEEP
+
+    @property
+    def is_open(self) -> bool:
+        """Whether further folds might lead to a keep."""
+        return self.answer == UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -171,6 +187,8 @@ class Line:
     counted : tuple of str
         The ``config_hash`` of each try, in the order in which the line learned of them.
     decisions : tuple of Decision
+    repeats : tuple of str
+        The ``config_hash`` of each job that repeats the folds of the champion and of a try, which are no tries.
     final : Final or None
     """
 
@@ -184,6 +202,7 @@ class Line:
     earlier: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    repeats: tuple[str, ...] = ()
     final: Final | None = None
 
     @property
@@ -212,7 +231,7 @@ class Line:
         If the offered one was scored before the line was opened, it was chosen among all that were: these count too.
         """
         pool = scored | {*self.earlier} if offered in self.earlier else scored - {*self.earlier}
-        found = pool - {*self.counted, self.base.config_hash}
+        found = pool - {*self.counted, *self.repeats, self.base.config_hash}
         return replace(self, counted=(*self.counted, *sorted(found, key=lambda job: (job == offered, job))))
 
 

@@ -21,9 +21,9 @@ def accept(run: str | RunResult = "", *, line: str, base: str | RunResult = "", 
     base : str or RunResult
         The first champion, which opens the line.
     **keys
-        Further keys of the command: ``tries``, ``alpha``, ``margin``, ``metric``, ``register`` (``as=`` on the command
-        line), ``dataset``, ``trust``, ``tracking__uri`` and ``tracking__experiment``. The store defaults to that of
-        the results.
+        Further keys of the command: ``tries``, ``alpha``, ``margin``, ``metric``, ``until``, ``repeats``, ``register``
+        (``as=`` on the command line), ``dataset``, ``trust``, ``tracking__uri`` and ``tracking__experiment``. The store
+        defaults to that of the results.
 
     Returns
     -------

@@ -17,7 +17,6 @@ FORMAT = 1
 """The version of the JSON document."""
 MAX_ROWS = 40
 """The number of decisions on a page, whose length MLflow limits."""
-WORDS = {True: "KEEP", False: "NO"}
 
 
 def list_lines(line: Line, decision: Decision | None, is_final: bool, digest: str) -> list[str]:
@@ -34,9 +33,9 @@ def list_lines(line: Line, decision: Decision | None, is_final: bool, digest: st
     return [
         f"try {decision.number} of {line.tries} on these rows: {decision.name}",
         f"    against the champion (run {shorten_id(decision.champion)}, {when})",
-        f"{WORDS[decision.is_kept]}  {_write_gain(decision.difference, decision.lower, decision.upper)} "
+        f"{decision.answer.upper()}  {_write_gain(decision.difference, decision.lower, decision.upper)} "
         f"{line.rules.metric}, p = {write_p(decision.p)}; a keep in this line needs p < {write_p(decision.level)}",
-        f"    these folds {found}; {count_nouns(line.n_left, 'try', 'tries')} left",
+        f"    these {decision.n_folds} folds {found}; {count_nouns(line.n_left, 'try', 'tries')} left",
         *_list_final(line),
     ]
 
@@ -47,7 +46,7 @@ def _list_overview(line: Line, decisions: Sequence[Decision]) -> list[str]:
     used = f"{line.n_left} left" if line.n_left else "used up: what is scored from now on cannot be kept"
     rows = [
         [
-            WORDS[each.is_kept],
+            each.answer.upper(),
             f"try {each.number}",
             format_change(each.difference),
             f"p = {write_p(each.p)}",

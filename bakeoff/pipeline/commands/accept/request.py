@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated
 
-from bakeoff.pipeline.commands.compare.request import LEVELS
+from bakeoff.pipeline.commands.compare.request import LEVELS, MAX_LOOKS, MAX_REPEATS
 from bakeoff.pipeline.config.requests import Bounds, RefitRequest, Word
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import TERMINAL
@@ -41,6 +41,10 @@ class AcceptRequest(RefitRequest):
         The score that decides; by default the headline metric of the base.
     register : str
         Registers the model of a run that is kept, and moves the alias to it: NAME@ALIAS.
+    until : str
+        sure, to repeat the folds of the run and the champion, which both run again, while the answer is open.
+    repeats : int
+        The largest number of repeats of the folds with until=sure, those of the line included.
     to : str
         The format of the answer.
     """
@@ -53,7 +57,14 @@ class AcceptRequest(RefitRequest):
     margin: Annotated[float | None, Word(allowed=Bounds(0))] = None
     metric: str = ""
     register: Annotated[str, Word(key="as")] = ""
+    until: Annotated[str, Word(allowed=("end", "sure"))] = "end"
+    repeats: Annotated[int, Word(allowed=Bounds(2, MAX_LOOKS))] = MAX_REPEATS
     to: Annotated[str, Word(allowed=(TERMINAL, JSON))] = TERMINAL
+
+    @property
+    def is_until_sure(self) -> bool:
+        """Whether the folds are repeated while the answer is open."""
+        return self.until == "sure"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from command import Bakeoff, command_in, enter
+from scipy import stats
 from written_runs import write_run
 
 from bakeoff import accept
@@ -488,3 +489,68 @@ def test_a_line_survives_a_process_that_is_killed_while_it_writes(line: Bakeoff,
     if not is_written:
         find_file(line).write_text(before)
     assert len(read(line)["line"]["decisions"]) == is_written
+
+
+@pytest.fixture
+def repeatable(bakeoff: Bakeoff) -> Callable[..., tuple[int, dict[str, Any]]]:
+    """Return a function that offers scaled neighbours to a new line of at most 4 repeats, whose base does not scale."""
+    words = ("learner=knn", "dataset=wine", "evaluation=kfold")
+    for own in ((), ("preprocessing=standardize",)):
+        assert bakeoff(*words, *own).status == 0
+    offered, base = (run.info.run_id for run in bakeoff.runs())
+
+    def offer_until_sure(tries: int) -> tuple[int, dict[str, Any]]:
+        line = (f"line=at{tries}", f"tries={tries}", f"base={base}")
+        answer = bakeoff("accept", offered, *line, "until=sure", "repeats=4", "to=json")
+        assert answer.status in (0, 1), answer.err
+        return answer.status, json.loads(answer.out)
+
+    return offer_until_sure
+
+
+def test_folds_are_repeated_until_a_keep_and_the_p_value_is_corrected_for_all_looks(
+    repeatable: Callable[..., tuple[int, dict[str, Any]]], bakeoff: Bakeoff
+) -> None:
+    status, said = repeatable(100)
+    decision = said["decision"]
+    assert (status, decision["answer"], decision["n_folds"]) == (0, "keep", 15)
+    means: dict[str, list[float]] = {}
+    for run in bakeoff.runs():
+        means.setdefault(run.data.params["preprocessing"], []).append(run.data.metrics["test_accuracy"])
+    scaled, plain = means["standardize"], means["none"]
+    assert (len(scaled), len(plain)) == (3, 3)
+    assert decision["difference"] == pytest.approx(sum(scaled) / 3 - sum(plain) / 3)
+    half = (decision["upper"] - decision["lower"]) / 2
+    alone = stats.t.sf(decision["difference"] / half * stats.t.isf(0.025, 14), 14)
+    n_looks = 4
+    assert alone < decision["p"] <= n_looks * alone * 1.001
+
+
+def test_repeats_are_no_tries_and_are_not_run_again(
+    repeatable: Callable[..., tuple[int, dict[str, Any]]], bakeoff: Bakeoff
+) -> None:
+    _, said = repeatable(100)
+    n_runs = len(bakeoff.runs())
+    assert (said["n_counted"], n_runs) == (1, 6)
+    assert repeatable(100)[1]["decision"] == said["decision"]
+    assert repeatable(1000)[1]["decision"]["n_folds"] == 15
+    assert len(bakeoff.runs()) == n_runs
+
+
+@pytest.mark.parametrize(("tries", "answer", "n_folds"), [(10_000, "undecided", 20), (100_000, "no", 5)])
+def test_repeats_end_with_the_largest_number_or_when_no_keep_is_in_reach(
+    repeatable: Callable[..., tuple[int, dict[str, Any]]], tries: int, answer: str, n_folds: int
+) -> None:
+    status, said = repeatable(tries)
+    assert (status, said["verdict"], said["decision"]["n_folds"]) == (1, answer, n_folds)
+
+
+def test_words_that_no_longer_give_the_run_are_refused(
+    repeatable: Callable[..., tuple[int, dict[str, Any]]], bakeoff: Bakeoff
+) -> None:
+    run = bakeoff.runs()[0].info.run_id
+    words = json.dumps(["learner=naive_bayes", "dataset=wine", "evaluation=kfold"])
+    change(bakeoff, "UPDATE tags SET value = ? WHERE key = 'overrides' AND run_uuid = ?", words, run)
+    answer = bakeoff("accept", run, "line=new", "base=" + bakeoff.runs()[1].info.run_id, "tries=100", "until=sure")
+    assert answer.status == 2
+    assert f"the words of run {run} no longer give its configuration" in answer.err
