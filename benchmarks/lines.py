@@ -24,13 +24,14 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import numpy as np
 
 from bakeoff.pipeline.commands.accept.judgement import decide
-from bakeoff.pipeline.commands.accept.line import Contender, Line, Rules
+from bakeoff.pipeline.commands.accept.line import Contender, Decision, Line, Rules
 from benchmarks.simulated_tables import N_OWN, Evaluation, Population, score_naive_bayes
 from benchmarks.tables import DOCS, machine, replace_part
 from benchmarks.verdicts import Rate
 
 PAGE = DOCS.with_name("statistics.md")
 FOLDS = Evaluation("3 × 10 folds", repeats=3, folds=10)
+REPEATED = Evaluation("10 × 10 folds", repeats=10, folds=10)
 RULES = Rules("accuracy", "", True, "drawn", "", "", "", "")
 N_ROWS = 400
 N_CHANGES = 100
@@ -39,6 +40,12 @@ WORSE = -0.5
 """What a base lacks if the first change is a true gain, in standard deviations of its own columns."""
 PLANTED = {"columns of its own": (False, 0.24), "the same columns, measured better": (True, 0.24)}
 """Changes -> whether they share the noise of the base, and the separation that they add, which gains 3 points."""
+LOOKS = (
+    ("does nothing", 1, 0.0, False),
+    ("the same columns, measured better", 20, 0.24, True),
+    ("columns of its own", 1, 0.24, False),
+)
+"""Changes on 400 rows, the number of tries, the separation that they add, and whether they share the base's noise."""
 Series = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
 
@@ -155,6 +162,31 @@ def measure_power(n_series: int, seed: int, n_rows: int, tries: int, gain: float
     return [f"{np.mean(true):+.4f}", str(Rate(n_kept, n_series))]
 
 
+def measure_looks(n_series: int, seed: int, tries: int, gain: float, *, is_related: bool) -> list[str]:
+    """Return how often one repeat, ``until=sure``, and all repeats keep a change, with the folds of the second."""
+    rng = np.random.default_rng(seed)
+    looks = tuple(REPEATED.folds * (repeat + 1) for repeat in range(REPEATED.repeats))
+    n_kept, n_folds = np.zeros(3, dtype=int), 0
+    for _ in range(n_series):
+        blocks, y = _draw_pair(N_ROWS, gain, rng, is_related=is_related)
+        scores = score_naive_bayes(blocks, y, REPEATED.draw_splits(y, rng))  # (J, 2)
+        alone = [_decide_pair(scores[:number], tries) for number in (looks[0], looks[-1])]
+        settled = (_decide_pair(scores[:number], tries, looks) for number in looks)
+        sure = next(each for each in settled if not each.is_open or each.n_folds == looks[-1])
+        n_kept += [each.is_kept for each in (alone[0], sure, alone[1])]
+        n_folds += sure.n_folds
+    return [*(str(Rate(int(kept), n_series)) for kept in n_kept), f"{n_folds / n_series:.0f}"]
+
+
+def _decide_pair(scores: np.ndarray, tries: int, looks: tuple[int, ...] = ()) -> Decision:
+    base, change = (
+        Contender(str(number), str(number), "", "", tuple(own), REPEATED.ratio)
+        for number, own in enumerate(scores.T.tolist())
+    )
+    line = Line("drawn", tries, 0.05, 0.0, RULES, base, base, counted=(change.config_hash,))
+    return decide(line, (base, change), looks)
+
+
 def _draw_pair(
     n_rows: int, gain: float, rng: np.random.Generator, *, is_related: bool
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -184,6 +216,11 @@ def main(words: Sequence[str] | None = None) -> None:
         for rows in (N_ROWS, 1000)
         for tries in (1, 20, 100)
     ]
+    looks = [
+        [name, str(tries), *measure_looks(asked.series, asked.seed, tries, gain, is_related=related)]
+        for name, tries, gain, related in LOOKS
+    ]
+    looks_columns = ["change", "tries", "kept after 10 folds", "until=sure", "after 100 folds", "folds until sure"]
     false_columns = [
         "series",
         "keeps",
@@ -197,6 +234,7 @@ def main(words: Sequence[str] | None = None) -> None:
         "command of lines": machine(f"python benchmarks/lines.py --series {asked.series} --seed {asked.seed}"),
         "false keeps": _format_table(false_columns, false),
         "found gains": _format_table(["change", "rows", "tries", "true gain", "kept"], power),
+        "looks of lines": _format_table(looks_columns, looks),
     }
     for name, text in parts.items():
         print(f"\n{name}\n\n{text}", flush=True)
