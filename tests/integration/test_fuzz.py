@@ -113,7 +113,7 @@ def prepare(spec: Mapping[str, Any], invocation: Invocation) -> tuple[PreparedJo
 
 
 @pytest.fixture(scope="module")
-def composed(folder: Path) -> dict[str, tuple[dict[str, Any], Invocation]]:
+def composed(folder: Path) -> dict[str, tuple[Mapping[str, Any], Invocation]]:
     """Return a job for each learner, on a file that each example writes."""
     words = ("dataset=file", f"dataset.path={TABLE}", "dataset.target=y", "tracking=none")
     jobs = {name: compose_job((*words, f"learner={name}")) for name in LEARNERS}

@@ -4,6 +4,7 @@ The file of a model may only contain reviewed types, and the types of a model ar
 unknown parts is therefore fitted on a few rows, stored and loaded before the fit on all rows.
 """
 
+import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +14,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.errors import UserError, name_error
 from bakeoff.pipeline.experiment import Experiment, fit_model, make_pipeline
 from bakeoff.pipeline.experiment.builder import get_row_bounded_parameters
@@ -52,7 +52,7 @@ def check_models(spec: Mapping[str, Any], experiment: Experiment, splits: Splits
     if not spec["tracking"].get("models"):
         return
     for part in MODEL_PARTS:
-        names = [name for name in find_references(to_yaml(spec[part])) if is_secret_name(name)]
+        names = [name for name in find_references(json.dumps(spec[part], default=str)) if is_secret_name(name)]
         if names:
             raise UserError(
                 f"{part} uses the value of the environment variable {names[0]}, and a stored model contains its "

@@ -5,7 +5,7 @@ Plain values keep references to environment variables, whose values are neither 
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import replace
@@ -63,7 +63,7 @@ class ComposedRun(NamedTuple):
         Hydra's own settings, under the key ``hydra``.
     """
 
-    spec: dict[str, Any]
+    spec: Mapping[str, Any]
     invocation: Invocation
     composed: DictConfig
     own: DictConfig

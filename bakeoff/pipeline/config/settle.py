@@ -40,7 +40,7 @@ PRUNING_METHODS_ON_ROWS = ("bottom_up", "best_first")
 DEFAULT_MAX_CANDIDATES = 1_000_000
 
 
-def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
+def settle_config(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     """Make the choices that the YAML leaves open, so that they are recorded.
 
     - Without ``preprocessing=``, it becomes ``none`` for datasets shipped with bakeoff, else ``auto``.
@@ -62,7 +62,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
 
     Returns
     -------
-    dict
+    mapping
         The configuration without the search space, which is part of tuning, and without the keys of sweeps.
 
     Raises
@@ -76,11 +76,9 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     for part in options.REQUIRED_GROUPS:
         if not isinstance(spec.get(part), Mapping):
             raise UserError(f"{part} must be set to an option: add {part}=NAME; `bakeoff list {part}` shows them.")
-    settled = {
-        key: dict(value) if isinstance(value, Mapping) else value
-        for key, value in spec.items()
-        if key not in ("space", *words.SWEEP_KEYS)
-    }
+    settled = {key: value for key, value in spec.items() if key not in ("space", *words.SWEEP_KEYS)}
+    # The other parts are replaced or kept, but not changed.
+    settled |= {key: dict(settled[key]) for key in ("evaluation", "tuning")}
     if "figures" in settled:
         settled["figures"] = options.settle_figures(settled["figures"], spec.get("space"), trust)
         require_names(settled["figures"], "figures", trust)
@@ -117,7 +115,7 @@ def settle_config(spec: Mapping[str, Any]) -> dict[str, Any]:
     return settled if is_open else settle_decision_rows(settled, has_free_rows=bool(evaluation["validation"]))
 
 
-def settle_decision_rows(settled: Mapping[str, Any], *, has_free_rows: bool) -> dict[str, Any]:
+def settle_decision_rows(settled: Mapping[str, Any], *, has_free_rows: bool) -> Mapping[str, Any]:
     """Return a configuration whose calibration and threshold have a number of inner folds: 0 if there are free rows.
 
     Both are learnt on the same rows: if one of them sets ``folds``, the other gets the same value.
@@ -128,14 +126,13 @@ def settle_decision_rows(settled: Mapping[str, Any], *, has_free_rows: bool) -> 
     has_free_rows : bool
         Whether there is a validation part that neither pruning nor tuning uses.
     """
-    parts = {part: dict(settled[part]) for part in DECISION_PARTS}
+    parts = {part: settled[part] for part in DECISION_PARTS}
     given = [node["folds"] for node in parts.values() if node.get("folds") is not None]
     default = 0 if has_free_rows else DEFAULT_INNER_FOLDS
     folds = given[0] if given else default
-    for node in parts.values():
-        if "folds" in node and node["folds"] is None:
-            node["folds"] = folds
-    return {**settled, **parts}
+    open_parts = [part for part, node in parts.items() if "folds" in node and node["folds"] is None]
+    chosen = {part: {**parts[part], "folds": folds} for part in open_parts}
+    return {**settled, **chosen} if chosen else settled
 
 
 def settle_choices(settled: Mapping[str, Any], choices: Mapping[str, str]) -> dict[str, str]:

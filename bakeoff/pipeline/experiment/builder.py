@@ -26,6 +26,9 @@ from bakeoff.pipeline.stages.tuning import GridTuning, list_candidate_learners
 UNDECLARED_ROW_BOUNDED_PARAMETERS = ("n_neighbors",)
 """The parameters of scikit-learn's estimators, which do not declare them, that must not exceed the number of rows."""
 
+MAX_SPLITS_BYTES = 1 << 26
+"""The memory for splits that later jobs may share."""
+
 
 @dataclass
 class PartCache:
@@ -45,6 +48,8 @@ class PartCache:
     tried: set[str] = field(default_factory=set)
     tables: PreparedTables = field(default_factory=PreparedTables)
     _built: dict[str, Any] = field(default_factory=dict)
+    _splits: dict[tuple[int, ...], Splits] = field(default_factory=dict)
+    _splits_bytes: int = 0
 
     def build(self, part: str, node: Mapping[str, Any], trust: Sequence[str]) -> Any:
         """Return the object that a node of the configuration describes; raises UserError as `build_object` does."""
@@ -57,6 +62,18 @@ class PartCache:
         """Return the dataset of a settled configuration."""
         dataset: Dataset = self.build("dataset", spec["dataset"], spec["trust"])
         return dataset
+
+    def make_splits(self, experiment: Experiment) -> Splits:
+        """Return the splits of an experiment, which jobs with the same data, evaluation and seed share."""
+        key = (id(experiment.dataset), id(experiment.splitter), experiment.seed, experiment.max_folds)
+        if key not in self._splits:
+            splits = experiment.make_splits()
+            if self._splits_bytes + splits.n_bytes > MAX_SPLITS_BYTES:
+                self._splits.clear()
+                self._splits_bytes = 0
+            self._splits[key] = splits
+            self._splits_bytes += splits.n_bytes
+        return self._splits[key]
 
     @property
     def datasets(self) -> list[Dataset]:

@@ -34,9 +34,9 @@ part."""
 PLAIN_REFERENCE = re.compile(r"\$\{(\w+(?:\.\w+)*)\}")
 Shape = tuple[int | str, ...]
 """Which words of a job set an integer, and the words without these integers."""
-Pattern = tuple[bytes, Choices, list[tuple[KeyPath, int]]]
-"""The resolved configuration, pickled, of jobs whose words differ only in integers; the chosen option of each group;
-and where an integer occurs, with the position of its word."""
+Pattern = tuple[dict[str, Any], Choices, list[tuple[KeyPath, int]]]
+"""The resolved configuration of the first of the jobs whose words differ only in integers; the chosen option of each
+group; and where an integer occurs, with the position of its word."""
 
 
 @dataclass
@@ -85,11 +85,8 @@ class Composer:
         if pattern is None:
             tree, choices = self._compose_tree(words)
             return resolve_config(tree), choices
-        packed, choices, places = pattern
-        spec: dict[str, Any] = pickle.loads(packed)
-        for path, place in places:
-            reduce(getitem, path[:-1], spec)[path[-1]] = integers[place]
-        return spec, choices
+        first, choices, places = pattern
+        return reduce(lambda spec, each: _set_value(spec, each[0], integers[each[1]]), places, first), choices
 
     def _find_pattern(self, words: Sequence[str], integers: Mapping[int, int]) -> Pattern | None:
         """Return the pattern of words, or None if their integers may affect more than their own places.
@@ -113,7 +110,7 @@ class Composer:
             return None
         # A text that contains a reference, and a resolver, may turn an integer into anything.
         has_other_reference = any(isinstance(value, str) and "${" in value for _, _, value in values)
-        return (pickle.dumps(spec), choices, places) if is_unchanged and not has_other_reference else None
+        return (spec, choices, places) if is_unchanged and not has_other_reference else None
 
     def _compose_tree(self, words: Sequence[str]) -> tuple[DictConfig, Choices]:
         """Return the configuration of a job with its references, and the chosen option of each group."""
@@ -176,6 +173,15 @@ class Composer:
                 del composed["hydra"]
             self._bases[group_words] = pickle.dumps(composed), choices
         return self._bases[group_words]
+
+
+def _set_value(node: Any, path: KeyPath, value: int) -> Any:
+    """Return a part of a configuration with another value; what is not on its path is shared, to save memory."""
+    if not path:
+        return value
+    changed = node.copy()
+    changed[path[0]] = _set_value(node[path[0]], path[1:], value)
+    return changed
 
 
 def _walk_sources(node: Any, tree: Any, path: KeyPath = (), source: str = "") -> Iterator[tuple[KeyPath, str, Any]]:

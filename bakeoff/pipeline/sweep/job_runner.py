@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from multiprocessing import parent_process
 from threading import current_thread, main_thread
 from typing import Any
@@ -64,7 +64,9 @@ class PreparedJob:
     splits : Splits
     figure_choice : FigureChoice
         The figures to draw, and the reasons for omitting others.
-    description : RunDescription
+    invocation : Invocation
+    job_hash : str
+        The ``config_hash``.
     audit : Audit or NoAudit
         Audits each fold after its evaluation.
     audit_verdict : AuditVerdict
@@ -77,10 +79,16 @@ class PreparedJob:
     experiment: Experiment
     splits: Splits
     figure_choice: FigureChoice
-    description: RunDescription
+    invocation: words.Invocation
+    job_hash: str
     audit: Audit | NoAudit
     audit_verdict: AuditVerdict
     is_tried: bool
+
+    @cached_property
+    def description(self) -> RunDescription:
+        """The name, params and tags of its run; a plan does without them."""
+        return describe_run(self.spec, self.invocation, self.experiment, self.splits, self.audit_verdict, self.job_hash)
 
 
 @dataclass(frozen=True)
@@ -135,7 +143,7 @@ def prepare_job(
             spec = settle_rows(spec, resources)
             experiment = build_experiment(spec, resources)
         check_experiment(experiment)
-        splits = experiment.make_splits()
+        splits = resources.make_splits(experiment)
         experiment = leave_out_candidates(experiment, splits)
         check_splits(experiment, splits)
         is_tried = tries_own_code or not uses_own_code(experiment, spec["trust"])
@@ -146,11 +154,10 @@ def prepare_job(
         audit = resources.build("audit", spec["audit"], spec["trust"])
         verdict = audit.check(experiment, splits)
         job_hash = job_hash or hash_config(spec, experiment.dataset.digest())
-        description = describe_run(spec, invocation, experiment, splits, verdict, job_hash)
-        return PreparedJob(spec, experiment, splits, choice, description, audit, verdict, is_tried)
+        return PreparedJob(spec, experiment, splits, choice, invocation, job_hash, audit, verdict, is_tried)
 
 
-def settle_rows(spec: Mapping[str, Any], resources: PartCache) -> dict[str, Any]:
+def settle_rows(spec: Mapping[str, Any], resources: PartCache) -> Mapping[str, Any]:
     """Return a settled configuration with the choices that depend on whether the dataset names validation rows."""
     return settle.settle_decision_rows(spec, has_free_rows=resources.get_dataset(spec).names_validation_rows)
 
@@ -265,6 +272,8 @@ def _hide_in_warnings(model: FittedModel, configuration: str) -> FittedModel:
 
 
 MAX_PREPARED_BYTES = 1 << 26
+PREPARED_BYTES = 1 << 13
+"""About the memory of a checked job without its splits."""
 """Maximum memory for the splits of checked jobs that wait to run; further jobs are prepared again."""
 
 
@@ -358,9 +367,10 @@ class JobRunner:
                 job_hash=job.hash,
                 tries_own_code=self.tries_own_code,
             )
-        description, n_fits = prepared.description, prepared.experiment.fits_per_split
-        job = replace(job, size=measure_size(description.params, description.tags, n_fits))
-        n_bytes = prepared.splits.n_bytes
+        evaluation = {f"evaluation.{key}": str(value) for key, value in prepared.spec["evaluation"].items()}
+        rows = {"rows_per_fold": json.dumps(prepared.splits.mean_rows)}
+        job = replace(job, size=measure_size(evaluation, rows, prepared.experiment.fits_per_split))
+        n_bytes = prepared.splits.n_bytes + PREPARED_BYTES
         if prepared.is_tried and n_bytes <= self._free_bytes:
             self._free_bytes -= n_bytes
             self._prepared[job.number] = job.spec, prepared

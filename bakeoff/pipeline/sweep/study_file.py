@@ -33,7 +33,7 @@ OWN_PREFIXES = ("tracking", "trust")
 REFUSED = "refused"
 Line = dict[str, Any]
 """What identifies a job in the file: the option of each part, and plain values."""
-Settle = Callable[[Mapping[str, Any]], dict[str, Any]]
+Settle = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Returns a configuration of a study as it runs on this machine."""
 
 
@@ -86,7 +86,7 @@ def read_study_words(
     own = compose_job(others).spec
     folder = folder or file.parent / DATA_FOLDER
 
-    def settle(spec: Mapping[str, Any]) -> dict[str, Any]:
+    def settle(spec: Mapping[str, Any]) -> Mapping[str, Any]:
         dataset = move_data(spec["dataset"], folder, place or str(folder))
         changed = {"dataset": dataset, "tracking": own["tracking"], "trust": own["trust"], "figures": []}
         return settle_config({**spec, **changed})

@@ -1,4 +1,4 @@
-"""Tables after preprocessing are the same for all learners, and are made once."""
+"""Tables after preprocessing, and splits, are the same for all learners, and are made once."""
 
 from __future__ import annotations
 
@@ -64,6 +64,15 @@ def test_another_dataset_or_other_steps_are_prepared_anew(monkeypatch: pytest.Mo
     evaluate_split(replace(first, dataset=replace(first.dataset, X=-first.dataset.X)), 0, split)
     evaluate_split(replace(first, preprocessing=make_preprocessing(numeric=[StandardScaler()])), 0, split)
     assert fitted == [100, 100]
+
+
+def test_jobs_with_the_same_data_evaluation_and_seed_share_their_splits_and_others_have_their_own() -> None:
+    resources = PartCache()
+    first = resources.make_splits(build("knn", resources))
+    assert resources.make_splits(build("svm", resources, "seed=0")) is first
+    for words in (["seed=1"], ["evaluation.folds=4"], ["dataset=wine"]):
+        other = build("knn", resources, *words)
+        assert resources.make_splits(other).digest() == other.make_splits().digest() != first.digest()
 
 
 class Steps:

@@ -96,9 +96,9 @@ class PartFile:
         # Metrics and figures are named in lists, so Hydra composes no files for them.
         choice = [] if self.group in OWN_GROUPS else [f"{self.group}={name}"]
         trust = [f"trust=[{','.join(self.trust)}]"]
-        spec = compose_job([*words, *choice, *trust]).spec
+        spec = dict(compose_job([*words, *choice, *trust]).spec)
         if self.group == "metric":
-            spec["evaluation"]["metrics"] = [{"name": name, **keys}]
+            spec["evaluation"] = {**spec["evaluation"], "metrics": [{"name": name, **keys}]}
         elif self.group == "figure":
             spec["figures"] = [keys]
         return spec
