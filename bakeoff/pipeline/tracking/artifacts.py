@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import show_in_line
 from bakeoff.pipeline.tracking.limited_calls import MAX_TRANSFER_SECONDS
-from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors
+from bakeoff.pipeline.tracking.mlflow_tables import READ_MODEL_ADDRESS, list_store_errors
 from bakeoff.pipeline.tracking.sqlite_file import find_artifacts, resolve_below
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.store_writer import FILES_FOLDER
@@ -131,9 +131,16 @@ def delete_folder(folder: Path) -> None:
         folder.parent.rmdir()
 
 
+def find_model_address(store: Store, model_id: str) -> str:
+    """Return the address of the files of a logged model; MLflow's client raises an error if there is none."""
+    rows = store.read(READ_MODEL_ADDRESS, model=model_id) if store.is_database else []
+    found = next((str(address) for (address,) in rows), "")
+    return found or str(store.client.get_logged_model(model_id).artifact_location)
+
+
 def delete_model(store: Store, model_id: str) -> None:
     """Delete a logged model, and its files if they are below the folder of the store; other files are kept."""
-    location = store.client.get_logged_model(model_id).artifact_location
+    location = find_model_address(store, model_id)
     store.client.delete_logged_model(model_id)
     folder = find_own_folder(store, location, model_id)
     if folder is not None:

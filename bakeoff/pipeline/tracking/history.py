@@ -28,6 +28,7 @@ from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
 from bakeoff.pipeline.tracking.artifacts import artifact_folder, read_artifact
 from bakeoff.pipeline.tracking.heartbeat import PROCESS_TAG, has_lost_process
 from bakeoff.pipeline.tracking.mlflow_tables import (
+    READ_EXPERIMENT_TAG,
     READ_PARTLY_SCORED_JOBS,
     READ_RUNS_OF_JOBS,
     READ_SCORED_JOBS,
@@ -407,12 +408,20 @@ def read_sweep_record(store: Store, name: str) -> SweepRecord | None:
 
 def read_latest_sweep(store: Store) -> SweepRecord | None:
     """Return the sweep that was started last, or None if the experiment has none."""
-    last = store.client.get_experiment(store.experiment_id).tags.get(LAST_SWEEP_TAG)
+    last = _find_last_sweep(store)
     newest = next(search_runs(store, "tags.sweep != ''", 1), None)
     tagged = None if newest is None else newest.tags["sweep"]
     # If two sweeps overlap, the runs of the earlier one may be newer; its list then shows that it started earlier.
     records = [read_sweep_record(store, name) for name in dict.fromkeys((last, tagged)) if name is not None]
     return max((each for each in records if each is not None), key=lambda each: each.started, default=None)
+
+
+def _find_last_sweep(store: Store) -> str | None:
+    """Return the name of the sweep whose list of jobs was written last."""
+    if store.is_database:
+        rows = store.read(READ_EXPERIMENT_TAG, experiment=int(store.experiment_id), key=LAST_SWEEP_TAG)
+        return next((str(value) for (value,) in rows), None)
+    return dict(store.client.get_experiment(store.experiment_id).tags).get(LAST_SWEEP_TAG)
 
 
 def _load_record(store: Store, name: str) -> SweepRecord | None:

@@ -84,6 +84,28 @@ READ_INFOS = """
 SELECT run_uuid, name, status, start_time, end_time, lifecycle_stage = 'deleted', artifact_uri
 FROM runs WHERE run_uuid IN :ids
 """
+READ_MODELS_OF_RUNS = """
+SELECT source_id, destination_id FROM inputs WHERE source_type = 'RUN_OUTPUT' AND source_id IN :ids
+"""
+READ_SOURCES = """
+SELECT inputs.destination_id, datasets.dataset_source
+FROM inputs JOIN datasets ON datasets.dataset_uuid = inputs.source_id
+WHERE inputs.source_type = 'DATASET' AND inputs.destination_id IN :ids
+"""
+READ_MODEL_ADDRESS = """
+SELECT artifact_location FROM logged_models WHERE model_id = :model AND lifecycle_stage = 'active'
+"""
+READ_NAMES = "SELECT name FROM registered_models"
+READ_VERSIONS = """
+SELECT name, version, run_id, source FROM model_versions WHERE current_stage != 'Deleted_Internal'
+"""
+READ_ALIASES = "SELECT name, alias, version FROM registered_model_aliases"
+READ_VERSION_TAGS = "SELECT name, version, key, value FROM model_version_tags"
+READ_BEGINNINGS = """
+SELECT run_uuid FROM runs
+WHERE experiment_id = :experiment AND lifecycle_stage = 'active' AND run_uuid LIKE :beginning LIMIT 10
+"""
+READ_EXPERIMENT_TAG = "SELECT value FROM experiment_tags WHERE experiment_id = :experiment AND key = :key"
 READ_EXPERIMENT = """
 SELECT CAST(experiment_id AS VARCHAR), artifact_location, lifecycle_stage FROM experiments WHERE name = :name
 """

@@ -42,7 +42,7 @@ from bakeoff.pipeline.model.training_record import (
     parse_record,
 )
 from bakeoff.pipeline.tracking import provenance
-from bakeoff.pipeline.tracking.artifacts import artifact_folder, delete_model, fetch_folder
+from bakeoff.pipeline.tracking.artifacts import artifact_folder, delete_model, fetch_folder, find_model_address
 from bakeoff.pipeline.tracking.mlflow_tables import DEFAULT_EXPERIMENT, find_mlflow_version, list_store_errors
 from bakeoff.pipeline.tracking.names import (
     ModelName,
@@ -366,8 +366,7 @@ def open_model(store: Store, found: FoundModel, trust: Sequence[str] = ()) -> Mo
     title = f"the model {found.name}" if found.name else f"the model of run {found.run_id}"
     with TemporaryDirectory(prefix="bakeoff-") as temporary:
         try:
-            location = store.client.get_logged_model(found.model_id).artifact_location
-            folder = fetch_folder(store, location, temporary)
+            folder = fetch_folder(store, find_model_address(store, found.model_id), temporary)
         except list_store_errors(OSError) as error:
             raise UserError(f"{title} cannot be read: {first_line(error)}") from None
         missing = [name for name in (MODEL_FILE_NAME, TRAINING_FILE) if not (folder / name).is_file()]

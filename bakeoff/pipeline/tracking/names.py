@@ -6,6 +6,7 @@ The registry contains the names, versions and aliases of models, in the database
 import json
 import math
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +17,15 @@ from bakeoff.pipeline.stages.scoring.names import DEFAULTS
 from bakeoff.pipeline.stages.scoring.scorers import is_greater_better as is_score_greater_better
 from bakeoff.pipeline.stages.scoring.scorers import name_entry
 from bakeoff.pipeline.text.wording import RUN_ID_LETTERS
-from bakeoff.pipeline.tracking.mlflow_tables import list_store_errors
+from bakeoff.pipeline.tracking.artifacts import find_model_address
+from bakeoff.pipeline.tracking.mlflow_tables import (
+    READ_ALIASES,
+    READ_BEGINNINGS,
+    READ_NAMES,
+    READ_VERSION_TAGS,
+    READ_VERSIONS,
+    list_store_errors,
+)
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import (
     IS_FINISHED,
@@ -32,6 +41,7 @@ HEADLINE_KEYS = ("dataset", "dataset_digest", "evaluation.metrics")
 """The tags and params by which the best run is chosen."""
 LATEST = "latest"
 BEST = "best"
+COMPLETE_ID_LETTERS = 32
 RUN_ID_LIKE = re.compile(r"[0-9a-f]{8,32}")
 """The form of the id of a run, or its beginning."""
 MODEL_WORD = re.compile(r"(\w[\w.-]{0,254})(?:@(?!(?:latest|v\d+)$)([\w-]{1,255}))?", re.IGNORECASE)
@@ -147,6 +157,8 @@ def find_version(store: Store, word: str) -> RegisteredVersion | None:
 
 def list_names(store: Store) -> list[str]:
     """Return the names of all registered models, sorted."""
+    if store.is_database:
+        return sorted(str(name) for (name,) in store.read(READ_NAMES))
     return sorted(str(each.name) for page in iterate_pages(store.client.search_registered_models) for each in page)
 
 
@@ -159,13 +171,45 @@ def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
     name : str
         The name of the model; empty for the versions of all models, by name.
     """
+    read = _read_versions if store.is_database else _ask_for_versions
+    return sorted(read(store, name), key=lambda each: (each.name, each.version))
+
+
+def _read_versions(store: Store, name: str) -> list[RegisteredVersion]:
+    """Return the versions of a registered model, or of all, from a database."""
+    aliases: dict[tuple[str, int], list[str]] = defaultdict(list)
+    tags: dict[tuple[str, int], dict[str, str]] = defaultdict(dict)
+    for each, alias, number in store.read(READ_ALIASES):
+        aliases[each, int(number)].append(alias)
+    for each, number, key, value in store.read(READ_VERSION_TAGS):
+        tags[each, int(number)][key] = value
+    return [
+        _describe_version(each, int(number), aliases[each, int(number)], run_id, source, tags[each, int(number)])
+        for each, number, run_id, source in store.read(READ_VERSIONS)
+        if name in ("", each)
+    ]
+
+
+def _ask_for_versions(store: Store, name: str) -> list[RegisteredVersion]:
+    """Return the versions of a registered model, or of all, from a server."""
     query = write_condition("name", name) if name else ""
     pages = iterate_pages(partial(store.client.search_model_versions, filter_string=query))
     # Versions that a search returns lack their aliases.
     models = iterate_pages(partial(store.client.search_registered_models, filter_string=query))
     aliases = {model.name: model.aliases for page in models for model in page}
-    versions = [_read_version(each, aliases.get(each.name, {})) for page in pages for each in page]
-    return sorted(versions, key=lambda each: (each.name, each.version))
+    return [
+        _describe_version(
+            str(each.name),
+            int(each.version),
+            [alias for alias, number in aliases.get(each.name, {}).items() if int(number) == int(each.version)],
+            each.run_id,
+            each.source,
+            dict(each.tags or {}),
+            each.model_id,
+        )
+        for page in pages
+        for each in page
+    ]
 
 
 def register_version(
@@ -193,7 +237,7 @@ def register_version(
     if name.name not in list_names(store):
         store.client.create_registered_model(name.name)
     # With a URI of the form models:/ID, MLflow would look into the store of its global settings.
-    source = store.client.get_logged_model(model_id).artifact_location
+    source = find_model_address(store, model_id)
     previous = find_alias(store, name) if name.alias else None
     created = store.client.create_model_version(
         name.name, source, run_id, dict(tags or {}), description=description, model_id=model_id
@@ -215,16 +259,19 @@ def find_alias(store: Store, name: ModelName) -> RegisteredVersion | None:
     return next((each for each in list_versions(store, name.name) if name.alias in each.aliases), None)
 
 
-def _read_version(found: Any, aliases: Mapping[str, Any]) -> RegisteredVersion:
+def _describe_version(
+    name: str,
+    version: int,
+    aliases: Sequence[str],
+    run_id: str | None,
+    source: str | None,
+    tags: Mapping[str, str],
+    model_id: str | None = None,
+) -> RegisteredVersion:
     # A database does not keep the id of the logged model itself.
-    match = MODEL_ID.search(found.source or "")
+    match = MODEL_ID.search(source or "")
     return RegisteredVersion(
-        name=str(found.name),
-        version=int(found.version),
-        aliases=tuple(sorted(alias for alias, number in aliases.items() if int(number) == int(found.version))),
-        run_id=found.run_id or "",
-        model_id=found.model_id or (match[0] if match else ""),
-        tags=dict(found.tags or {}),
+        name, version, tuple(sorted(aliases)), run_id or "", model_id or (match[0] if match else ""), tags
     )
 
 
@@ -324,11 +371,12 @@ def is_greater_better(metric: str, params: Mapping[str, str] | None = None) -> b
 
 def _find_by_id(store: Store, word: str, must_be_readable: bool) -> str:
     """Return the id of a run of any experiment in this store."""
+    if len(word) < COMPLETE_ID_LETTERS:
+        return _find_by_beginning(store, word)
     try:
         (found,) = read_stored_runs(store, [word])
     except list_store_errors():
-        # Complete ids are most common, so beginnings are searched for only if there is no such run.
-        return _find_by_beginning(store, word)
+        raise _explain_unknown(store, word) from None
     if found.is_deleted:
         raise UserError(f"run {word} was deleted; restore it in MLflow, or name another run.")
     fault = find_fault(found) if must_be_readable else ""
@@ -339,16 +387,21 @@ def _find_by_id(store: Store, word: str, must_be_readable: bool) -> str:
 
 def _find_by_beginning(store: Store, word: str) -> str:
     """Return the id of the run of this experiment whose id begins with a word."""
-    ids = []
-    if re.fullmatch(rf"[0-9a-f]{{{RUN_ID_LETTERS},}}", word):
-        query = f"attributes.run_id LIKE '{word}%'"
-        begins = store.client.search_runs([store.experiment_id], query, max_results=10)
-        ids = [str(run.info.run_id) for run in begins]
+    ids = _find_beginnings(store, word)
     if not ids:
         raise _explain_unknown(store, word)
     if len(ids) > 1:
         raise UserError(f"{word!r} matches the ids of {len(ids)} runs ({', '.join(ids[:3])}); give more characters.")
     return ids[0]
+
+
+def _find_beginnings(store: Store, word: str) -> list[str]:
+    """Return the ids of at most 10 runs of this experiment that begin with a word."""
+    if store.is_database:
+        rows = store.read(READ_BEGINNINGS, experiment=int(store.experiment_id), beginning=f"{word}%")
+        return [run_id for (run_id,) in rows]
+    begins = store.client.search_runs([store.experiment_id], f"attributes.run_id LIKE '{word}%'", max_results=10)
+    return [str(run.info.run_id) for run in begins]
 
 
 def _explain_unknown(store: Store, word: str) -> UserError:

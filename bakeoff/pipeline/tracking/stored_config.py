@@ -14,6 +14,7 @@ from bakeoff.pipeline.text.secrets import expand_references, find_references
 from bakeoff.pipeline.text.wording import expand_home
 from bakeoff.pipeline.tracking.artifacts import read_artifact
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
 
 CONFIG_FILE = "config.yaml"
 """The artifact in which a run stores its settled configuration."""
@@ -31,7 +32,8 @@ def read_stored_config(store: Store, run_id: str) -> dict[str, Any]:
     UserError
         The configuration was deleted, or the run was stored by other code.
     """
-    text = read_artifact(store, f"{store.client.get_run(run_id).info.artifact_uri}/{CONFIG_FILE}")
+    (run,) = read_stored_runs(store, [run_id])
+    text = read_artifact(store, f"{run.address}/{CONFIG_FILE}")
     if not text:
         raise UserError(
             f"run {run_id} has no artifact {CONFIG_FILE}: it was deleted, or the run was not stored by bakeoff."
@@ -66,7 +68,8 @@ def restore_config(
         As for `read_stored_config`; or a file of the dataset does not exist.
     """
     spec = read_stored_config(store, run_id)
-    source = _find_source(store.client.get_run(run_id))
+    (run,) = read_stored_runs(store, [run_id])
+    source = _find_source(run)
     node = spec["dataset"]
     if folder and "path" in node:
         data = move_data(node, expand_home(folder), f"dataset.folder={folder}")
@@ -117,12 +120,10 @@ def _replace_paths(node: Mapping[str, Any], replace: Callable[[str], Path]) -> d
     return replaced
 
 
-def _find_source(run: Any) -> str:
-    """Return the source of the rows of an MLflow run: absolute paths; empty if it is unknown."""
-    if run.inputs is None or not run.inputs.dataset_inputs:
-        return ""
+def _find_source(run: StoredRun) -> str:
+    """Return the source of the rows of a run: absolute paths; empty if it is unknown."""
     try:
-        return str(json.loads(run.inputs.dataset_inputs[0].dataset.source).get("uri", ""))
+        return str(json.loads(run.source).get("uri", ""))
     except (ValueError, AttributeError):  # another program wrote it
         return ""
 

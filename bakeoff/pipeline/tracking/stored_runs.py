@@ -10,7 +10,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
 from multiprocessing import parent_process
@@ -26,6 +26,8 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     MAX_IDS_PER_QUERY,
     READ_HISTORIES,
     READ_INFOS,
+    READ_MODELS_OF_RUNS,
+    READ_SOURCES,
     READ_VALUES,
     Keys,
     find_run_ids,
@@ -106,6 +108,8 @@ class StoredRun:
         The location of its artifacts.
     model_id : str
         The id of the run's model; empty if there is none, or if it was not read.
+    source : str
+        The source of its rows in MLflow's form; empty if there is none, or if it was not read.
     """
 
     run_id: str
@@ -119,6 +123,7 @@ class StoredRun:
     address: str = ""
     model_id: str = ""
     ended: int = 0
+    source: str = ""
 
     @property
     def is_finished(self) -> bool:
@@ -205,8 +210,16 @@ def load_runs(
 
 
 def read_stored_runs(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
-    """Return the existing runs with the given ids, in order, from any experiment, with the ids of their models."""
-    return [convert_run(store.client.get_run(run_id)) for run_id in run_ids]
+    """Return the existing runs with the given ids, in order, from any experiment, with their models and sources."""
+    found: dict[str, StoredRun] = {}
+    for batch in list_batches(run_ids) if store.is_database else []:
+        models = dict(map(tuple, store.read(READ_MODELS_OF_RUNS, ids=batch)))
+        sources = dict(map(tuple, store.read(READ_SOURCES, ids=batch)))
+        for run in _read_runs(store, batch, None, None):
+            model_id, source = models.get(run.run_id, ""), sources.get(run.run_id, "")
+            found[run.run_id] = replace(run, model_id=model_id, source=source)
+    # MLflow's client explains an unknown run.
+    return [found.get(run_id) or convert_run(store.client.get_run(run_id)) for run_id in run_ids]
 
 
 def read_scores(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
@@ -262,6 +275,7 @@ def convert_run(run: Any) -> StoredRun:
     info, data = run.info, run.data
     # A run stores one model, so the first one is the only one.
     models = run.outputs.model_outputs if run.outputs else []
+    inputs = run.inputs.dataset_inputs if run.inputs else []
     return StoredRun(
         run_id=str(info.run_id),
         name=tidy_name(str(info.run_name or "")),
@@ -274,6 +288,7 @@ def convert_run(run: Any) -> StoredRun:
         metrics=dict(data.metrics),
         address=str(info.artifact_uri),
         model_id=str(models[0].model_id) if models else "",
+        source=str(inputs[0].dataset.source) if inputs else "",
     )
 
 
