@@ -27,9 +27,11 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     list_expected_tables,
     open_database,
 )
+from bakeoff.pipeline.tracking.names import ModelName, _ask_for_versions, _read_versions, list_names, register_version
 from bakeoff.pipeline.tracking.sqlite_file import create_whole
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.stored_runs import convert_run, load_runs, search_runs
+from bakeoff.pipeline.tracking.store_writer import DatasetInput
+from bakeoff.pipeline.tracking.stored_runs import convert_run, load_runs, read_stored_runs, search_runs
 
 
 @pytest.fixture(scope="module")
@@ -101,14 +103,16 @@ QUERIES = (
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Return a store with runs that finished, failed, were deleted, have NaN, or are in another experiment."""
-    from mlflow.entities import Dataset, DatasetInput
+    from mlflow import entities
 
     opened = open_store(str(tmp_path_factory.mktemp("runs") / "mlflow.db"), "bakeoff")
     write_run(opened, "knn", "iris", [0.9, 0.8], tags={"sweep": "first"})
     write_run(opened, "knn", "wine", [0.4], status="FAILED", seed=11)
     with_nan = write_run(opened, "svm", "iris", [0.7], further={"test_log_loss": [float("nan")]})
     for _ in range(2):
-        opened.client.log_inputs(with_nan, [DatasetInput(Dataset("table", "digest", "local", "source"), [])])
+        opened.client.log_inputs(
+            with_nan, [entities.DatasetInput(entities.Dataset("table", "digest", "local", "source"), [])]
+        )
     opened.client.delete_run(write_run(opened, "svm", "iris", [0.6]))
     write_run(open_store(opened.uri, "another"), "knn", "iris", [0.9])
     return opened
@@ -120,7 +124,28 @@ def test_a_database_is_searched_as_by_mlflow(store: Store, query: str) -> None:
     found = list(search_runs(store, query))
     for ours, theirs in zip(found, map(convert_run, wanted), strict=True):
         assert repr(sorted(ours.metrics.items())) == repr(sorted(theirs.metrics.items()))
-        assert replace(ours, metrics={}) == replace(theirs, metrics={}, model_id="")
+        # A search reads neither models nor sources.
+        unread: Any = {"metrics": {}, "model_id": "", "source": ""}
+        assert replace(ours, **unread) == replace(theirs, **unread)
+
+
+def test_runs_and_registered_versions_are_read_from_a_database_as_by_mlflow(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "mlflow.db"), "bakeoff")
+    runs = [write_run(store, learner, "iris", [0.9]) for learner in ("knn", "svm")]
+    models = [store.writer.create_model(store.experiment_id, "model", run)[0] for run in runs]
+    for run, model in zip(runs, models, strict=True):
+        store.writer.add_dataset(run, DatasetInput("table", "digest", "local", '{"uri": "table.csv"}', "{}"))
+        store.writer.finish_model(model, run)
+        register_version(store, ModelName("chosen", "champion"), model, run, {"from": run})
+    register_version(store, ModelName("other", ""), models[0], runs[0])
+    store.client.set_registered_model_alias("chosen", "first", "1")
+    store.client.delete_model_version("other", "1")
+    found = read_stored_runs(store, runs)
+    assert [each.model_id for each in found] == models
+    assert repr(found) == repr([convert_run(store.client.get_run(run)) for run in runs])
+    for name in ("", "chosen", "other", "unknown"):
+        assert _read_versions(store, name) == sorted(_ask_for_versions(store, name), key=lambda each: each.version)
+    assert list_names(store) == ["chosen", "other"]
 
 
 def test_a_query_that_mlflow_rejects_is_rejected(store: Store) -> None:
