@@ -5,7 +5,7 @@
     python benchmarks/startup.py --docs                       also writes docs/benchmarks.md
 
 A checkout is run by the interpreter in its ``.venv``, or else by this one. Each has a folder of its own with a store of
-one run, and an empty home. The first round is not counted. Nothing is asserted.
+a few runs, and an empty home. The first round is not counted. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import resource
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SMALL_TABLE = "size,colour,price\n" + "".join(f"{row % 7},{'red' if row % 3 else 'blue'},{row}\n" for row in range(200))
 FRESH_FOLDER = "the default run in an empty folder"
 SEEDS = count(1)
-COMMANDS: Mapping[str, Sequence[str]] = {
+COMMANDS: dict[str, Sequence[str]] = {
     FRESH_FOLDER: (),
     "the default run in a folder with a store": (),
     "plan of ten jobs": ("plan", "-m", "learner=knn", "seed=range(10)"),
@@ -46,6 +46,23 @@ COMMANDS: Mapping[str, Sequence[str]] = {
         "seed=range(1000)",
     ),
 }
+STORED = {
+    "predict of five rows by a registered model": ("predict", "flowers@champion", "rows.csv"),
+    "explain of a registered model": ("explain", "flowers@champion", "output=page.html"),
+    "replay latest": ("replay", "latest"),
+    "compare of three stored runs": ("compare", "sweep=three", "keep=false"),
+    "ship": ("ship", "latest"),
+    "work": ("work", "learner=knn"),
+    "figures latest all": ("figures", "latest", "all"),
+}
+"""Commands on stored runs, to be compared with the default run in a folder with a store."""
+COMMANDS |= STORED
+PREPARED = (
+    ("-m", "learner=knn,svm,naive_bayes", "dataset=iris", "evaluation=kfold", "hydra.sweep.dir=three"),
+    ("ship", "best", "dataset=iris", "as=flowers@champion"),
+)
+"""Commands that store these runs."""
+FIVE_ROWS = "sepal length (cm),sepal width (cm),petal length (cm),petal width (cm)\n" + "5.1,3.5,1.4,0.2\n" * 5
 IMPORTS = "importing numpy, pandas and sklearn"
 
 
@@ -67,6 +84,14 @@ class Checkout:
         if not COMMANDS[name]:  # otherwise the run would not be the first of its configuration
             words.append(f"seed={next(SEEDS)}")
         return self._run(words, self.folder)
+
+    def prepare(self) -> None:
+        """Write the files and store the runs that commands read."""
+        self.folder.mkdir()
+        (self.folder / "table.csv").write_text(SMALL_TABLE)
+        (self.folder / "rows.csv").write_text(FIVE_ROWS)
+        for words in PREPARED:
+            self._run(["-m", "bakeoff", *words], self.folder)
 
     def _run(self, words: Sequence[str], folder: Path) -> float:
         python = self.root / ".venv" / "bin" / "python"
@@ -104,8 +129,7 @@ def main() -> None:
         checkouts = []
         for position, root in enumerate(root for root in (ROOT, asked.against) if root is not None):
             checkout = Checkout(root.resolve(), Path(folder, str(position)))
-            checkout.folder.mkdir()
-            (checkout.folder / "table.csv").write_text(SMALL_TABLE)
+            checkout.prepare()
             checkouts.append(checkout)
         rows = list(measure_commands(checkouts, names, asked.rounds))
     heading = ["command", "CPU", "before", "ratio"][: len(rows[0])]
