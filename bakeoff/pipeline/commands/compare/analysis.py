@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from operator import itemgetter
 
 import numpy as np
 
@@ -87,12 +88,16 @@ def analyze_dataset(
 
 
 def rank_cells(cells: Sequence[Cell], metric: ComparedMetric) -> dict[str, float]:
-    """Return the rank of each configuration of a dataset by its mean, 1 for the best; ties share their mean rank."""
-    if not cells:
+    """Return the ranks of the configurations of a dataset, as `rank_means` does."""
+    return rank_means({cell.configuration: float(np.mean(cell.scores[metric.name])) for cell in cells}, metric)
+
+
+def rank_means(means: Mapping[str, float], metric: ComparedMetric) -> dict[str, float]:
+    """Return the rank of each configuration, from best to worst: 1 for the best; ties share their mean rank."""
+    if not means:
         return {}
-    means = np.array([[np.mean(cell.scores[metric.name]) for cell in cells]])  # (1, k)
-    (ranks,) = rank_configurations(means, metric.greater_is_better).tolist()
-    return {cell.configuration: rank for cell, rank in zip(cells, ranks, strict=True)}
+    (ranks,) = rank_configurations(np.array([[*means.values()]]), metric.greater_is_better).tolist()
+    return dict(sorted(zip(means, ranks, strict=True), key=itemgetter(1)))
 
 
 def adjust_p_values(p_values: Sequence[float]) -> np.ndarray:

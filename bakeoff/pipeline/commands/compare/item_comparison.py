@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from bakeoff.pipeline.commands.compare.analysis import describe_pair, find_holm_levels, summarize
+from bakeoff.pipeline.commands.compare.analysis import describe_pair, find_holm_levels, rank_means, summarize
 from bakeoff.pipeline.commands.compare.compare_cells import make_settings
 from bakeoff.pipeline.commands.compare.comparison import (
     Cell,
@@ -27,21 +26,14 @@ from bakeoff.pipeline.commands.compare.comparison import (
 )
 from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     CorrectedTTest,
+    FriedmanTest,
     Requirement,
     compute_friedman_test,
     compute_posterior,
     estimate_requirement,
-    rank_configurations,
-    subtract_scores,
 )
-from bakeoff.pipeline.commands.compare.item_scores import BINARY_BOUNDS, CLUSTER, DATASET, ItemScores
-from bakeoff.pipeline.commands.compare.item_tests import (
-    Design,
-    compute_clustered_t_test,
-    compute_exchange_tests,
-    find_tiers,
-    make_design,
-)
+from bakeoff.pipeline.commands.compare.item_scores import CLUSTER, DATASET, ItemScores
+from bakeoff.pipeline.commands.compare.item_tests import MCNEMAR, ItemTests, Tests, find_tiers, make_design
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stopping import EQUAL, PairStop, answer_pair
 from bakeoff.pipeline.commands.compare.verdict import enumerate_names
@@ -57,9 +49,7 @@ from bakeoff.pipeline.text.wording import (
     join_words,
 )
 
-MCNEMAR = "McNemar's exact test"
-EXCHANGES = "exchanges of both systems on items"
-CLUSTER_EXCHANGES = "exchanges of both systems on whole clusters"
+NOTHING = Requirement(math.nan, None, None)
 ALL_DATASETS = "all datasets"
 MIN_CLUSTERS = 10
 """With fewer clusters, a note says how rough the intervals are."""
@@ -81,12 +71,14 @@ def compare_items(items: ItemScores, request: CompareRequest, command: str) -> C
         There is no such base.
     """
     table, metric = items.table, items.metric
-    ranks = _rank_systems(table, metric)
-    rows = tuple(sorted(items.configurations, key=lambda row: list(ranks.index).index(row.name)))
-    settings = make_settings(request, rows)
     parts, remarks = _divide_by_dataset(table)
-    results = tuple(_analyze(name, part, metric, settings) for name, part in parts.items())
-    design = _describe_design(table, request, results[0])
+    tests = [items.predictions or _make_tests(part) for part in parts.values()]
+    estimates = [dict(zip(map(str, table), own.estimate_means(1 - request.alpha), strict=True)) for own in tests]
+    by_name = {row.name: row for row in items.configurations}
+    rows = tuple(by_name[name] for name in _rank(estimates[0], metric))
+    settings = make_settings(request, rows)
+    results = tuple(_analyze(*own, metric, settings) for own in zip(parts, tests, estimates, strict=True))
+    design = _describe_design(table, request, results[0], tests[0].name)
     return Comparison(
         question=_write_question(table, design),
         selection=items.selection,
@@ -116,78 +108,50 @@ def _divide_by_dataset(table: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], li
     return {ALL_DATASETS: table, **parts}, remarks
 
 
-def _rank_systems(table: pd.DataFrame, metric: ComparedMetric) -> pd.Series:
-    """Return the rank of each system, from best to worst."""
-    ranks = rank_configurations(table.mean().to_numpy()[np.newaxis], metric.greater_is_better)
-    return pd.Series(ranks[0], table.columns).sort_values(kind="stable")
-
-
-def _make_design(table: pd.DataFrame) -> Design:
+def _make_tests(table: pd.DataFrame) -> ItemTests:
     clusters, datasets = (pd.factorize(table.index.get_level_values(level))[0] for level in (CLUSTER, DATASET))
-    return make_design(clusters, datasets)
+    return ItemTests(np.ascontiguousarray(table.to_numpy().T), make_design(clusters, datasets))
 
 
-def _is_exact(scores: np.ndarray, design: Design) -> bool:
-    """Return whether McNemar's test is that of the pairs."""
-    return not design.has_clusters and bool(np.isin(np.abs(scores), BINARY_BOUNDS).all())
+def _rank(estimates: Mapping[str, CorrectedTTest], metric: ComparedMetric) -> dict[str, float]:
+    """Return the rank of each system, from best to worst."""
+    return rank_means({system: estimate.mean for system, estimate in estimates.items()}, metric)
 
 
-def _analyze(name: str, table: pd.DataFrame, metric: ComparedMetric, settings: Settings) -> DatasetResult:
+def _analyze(
+    name: str, tests: Tests, estimates: Mapping[str, CorrectedTTest], metric: ComparedMetric, settings: Settings
+) -> DatasetResult:
     """Return the means and the pairs of systems on some of the items."""
-    ranks, design = _rank_systems(table, metric), _make_design(table)
-    scores = np.ascontiguousarray(table[ranks.index].to_numpy().T)  # (k, n)
-    size = abs(float(table[settings.base].mean())) if metric.is_rope_relative else 1.0
-    sign = 1 if metric.greater_is_better else -1
-    pairs = tuple(_compare_pairs(list(ranks.index), sign * scores, design, size * metric.rope, settings))
-    estimates = [compute_clustered_t_test(own, design, 1 - settings.alpha) for own in scores]
+    ranks = _rank(estimates, metric)
+    rope = metric.rope * (abs(estimates[settings.base].mean) if metric.is_rope_relative else 1.0)
+    pairs = tuple(_compare_pairs(list(estimates), list(ranks), tests, rope, metric, settings))
     summaries = tuple(
-        replace(
-            summarize(system, estimate, metric, settings, dict(zip(map(str, ranks.index), ranks, strict=True)), pairs),
-            std=math.nan,
-        )
-        for system, estimate in zip(ranks.index, estimates, strict=True)
+        replace(summarize(system, estimates[system], metric, settings, ranks, pairs), std=math.nan) for system in ranks
     )
     return DatasetResult(name, settings.base, summaries, pairs, ())
 
 
 def _compare_pairs(
-    names: Sequence[str], scores: np.ndarray, design: Design, rope: float, settings: Settings
+    systems: Sequence[str],
+    ordered: Sequence[str],
+    tests: Tests,
+    rope: float,
+    metric: ComparedMetric,
+    settings: Settings,
 ) -> Iterator[ItemPair]:
-    """Yield all pairs of systems, ordered from best to worst; their scores of shape (k, n) are better if greater."""
+    """Yield all pairs of systems, ordered from best to worst."""
     alpha = settings.alpha
-    numbers = list(combinations(range(len(names)), 2))
-    tests, counts = [], []
-    for i, j in numbers:
-        differences = subtract_scores(scores[i], scores[j])
-        tests.append(compute_clustered_t_test(differences, design, 1 - alpha))
-        counts.append((int(np.sum(differences > 0)), int(np.sum(differences < 0))))
-    p_values, errors = _test_pairs(scores, design, numbers, counts)
-    width = float(np.ptp(scores))
-    p_equal = adjust_by_holm(np.array([_test_equality(test, rope, width) for test in tests])).tolist()
-    p_holm, levels = adjust_by_holm(p_values).tolist(), find_holm_levels(p_values.tolist(), alpha).tolist()
-    for number, (i, j) in enumerate(numbers):
-        test = replace(tests[number], p=float(p_values[number]))
-        answer = answer_pair(p_holm[number], p_equal[number], alpha)
+    numbers = list(combinations(map(systems.index, ordered), 2))
+    found = list(tests.test_pairs(numbers, 1 if metric.greater_is_better else -1, 1 - alpha))
+    p_values = [pair.p_value for pair in found]
+    p_equal = adjust_by_holm(np.array([_test_equality(pair.test, rope, tests.width) for pair in found])).tolist()
+    p_holm, levels = adjust_by_holm(np.array(p_values)).tolist(), find_holm_levels(p_values, alpha).tolist()
+    for (i, j), pair, p, equal, level in zip(numbers, found, p_holm, p_equal, levels, strict=True):
         # A pair that is told apart needs no more items, and the noncentral t distribution takes milliseconds.
-        is_told_apart = p_holm[number] <= alpha
-        needed = (
-            Requirement(math.nan, None, None)
-            if is_told_apart
-            else estimate_requirement(test, 1, scores.shape[1], levels[number])
-        )
-        pair = describe_pair((names[i], names[j]), PairStop(test, p_holm[number], answer=answer), needed, rope, alpha)
-        wins, losses = counts[number]
-        yield ItemPair(**vars(pair), wins=wins, losses=losses, p_error=float(errors[number]))
-
-
-def _test_pairs(
-    scores: np.ndarray, design: Design, numbers: Sequence[tuple[int, int]], counts: Sequence[tuple[int, int]]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the p-value of each pair of systems, by McNemar's test or by exchanges, and its Monte-Carlo error."""
-    if not _is_exact(scores, design):
-        return compute_exchange_tests(np.array([*map(design.sum_clusters, scores)]), numbers)
-    p_values = [float(stats.binomtest(wins, max(wins + losses, 1)).pvalue) for wins, losses in counts]
-    return np.array(p_values), np.zeros(len(counts))
+        needed = NOTHING if p <= alpha else estimate_requirement(pair.test, 1, tests.n_items, level)
+        stop = PairStop(replace(pair.test, p=pair.p_value), p, answer=answer_pair(p, equal, alpha))
+        own = describe_pair((systems[i], systems[j]), stop, needed, rope, alpha)
+        yield ItemPair(**vars(own), wins=pair.wins, losses=pair.losses, p_error=pair.p_error)
 
 
 def _test_equality(test: CorrectedTTest, rope: float, width: float) -> float:
@@ -202,21 +166,20 @@ def _test_equality(test: CorrectedTTest, rope: float, width: float) -> float:
     return 1.0 if test.is_degenerate or test.n_folds == 1 else max(posterior.better, posterior.worse)
 
 
-def _describe_design(table: pd.DataFrame, request: CompareRequest, result: DatasetResult) -> ItemDesign:
+def _describe_design(table: pd.DataFrame, request: CompareRequest, result: DatasetResult, test: str) -> ItemDesign:
     """Return the items and their tests, with the tiers that follow from the pairs of all items."""
-    design = _make_design(table)
-    is_exact = _is_exact(table.to_numpy(), design)
     # Of ranks with ties, Friedman's statistic is Cochran's Q.
-    cochran = compute_friedman_test(table.to_numpy()) if is_exact and table.shape[1] > 2 else None
+    has_q = test == MCNEMAR and table.shape[1] > 2
+    cochran = compute_friedman_test(table.to_numpy()) if has_q else FriedmanTest()
     names = [summary.configuration for summary in result.summaries]
     return ItemDesign(
         item=request.item,
         cluster=request.cluster,
         n_items=len(table),
-        n_clusters=design.n_clusters,
-        test=MCNEMAR if is_exact else CLUSTER_EXCHANGES if request.cluster else EXCHANGES,
-        cochran_q=cochran.chi2 if cochran else math.nan,
-        cochran_p=cochran.p if cochran else math.nan,
+        n_clusters=table.index.get_level_values(CLUSTER).nunique(),
+        test=test,
+        cochran_q=cochran.chi2,
+        cochran_p=cochran.p,
         tiers=find_tiers(names, {(pair.first, pair.second) for pair in result.pairs if pair.is_told_apart}),
     )
 

@@ -2,56 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from io import StringIO
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from bakeoff.pipeline.commands.compare.cells import TEST_PREFIX, choose_compared_metrics, describe_configurations
+from bakeoff.pipeline.commands.compare.comparison import CellKey, ComparedMetric
+from bakeoff.pipeline.commands.compare.hypothesis_tests import MAX_RELATIVE_ROUNDING
 from bakeoff.pipeline.commands.compare.item_scores import CLUSTER, DATASET, ITEM, SYSTEM, ItemScores
+from bakeoff.pipeline.commands.compare.item_tests import MIN_EXCHANGES, N_RESAMPLES, PredictionTests
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts, arrange_runs
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.wording import join_words
+from bakeoff.pipeline.stages.scoring.predictions import Predictions, encode_labels
+from bakeoff.pipeline.stages.scoring.scorers import find_metric, is_metric_name
+from bakeoff.pipeline.text.wording import count_nouns, join_words
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import TABLES, read_tables
 
+PREDICTIONS, CONFUSION, *_ = TABLES
 PROBABILITY = "probability_"
 TEXTS = {"truth": str, "predicted": str}
+PLACE = ["run", "fold", "row"]
+RANKINGS = ("roc_auc", "average_precision")
+"""Metrics that depend on the ranks of probabilities alone."""
+MAX_ROWS_IN_ALL = 1_000_000_000
+"""More rows than this are not scored to exchange predictions, which would take minutes."""
 
 
-def _score_log_loss(table: pd.DataFrame) -> np.ndarray:
+def _score_log_loss(own: Predictions) -> np.ndarray:
     """Return the negative log-probability of the true class of each row, clipped as that of the metric."""
-    is_true, probabilities = _find_probabilities(table)
-    return np.asarray(-np.log(np.clip(probabilities[is_true], np.finfo(float).eps, None)))
+    likelihood = np.asarray(own.probabilities)[np.arange(len(own.truth)), own.truth]  # (m,)
+    return np.asarray(-np.log(np.clip(likelihood, np.finfo(float).eps, 1)))
 
 
-def _score_brier(table: pd.DataFrame) -> np.ndarray:
+def _score_brier(own: Predictions) -> np.ndarray:
     """Return the squared error of the probabilities of each row, from 0 to 1 for two classes and to 2 for more."""
-    is_true, probabilities = _find_probabilities(table)
-    squares = np.sum((probabilities - is_true) ** 2, axis=1)
-    return np.asarray(squares / 2 if is_true.shape[1] == 2 else squares)
+    n_classes = len(np.asarray(own.classes))
+    squares = np.sum((own.probabilities - np.eye(n_classes)[own.truth]) ** 2, axis=1)
+    return np.asarray(squares / 2 if n_classes == 2 else squares)
 
 
-def _find_probabilities(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return which class is the true one of each row, and the probabilities of all classes, both of shape (m, c)."""
-    probabilities = table.filter(regex=f"^{PROBABILITY}")
-    is_true = table["truth"].to_numpy()[:, np.newaxis] == probabilities.columns.str.removeprefix(PROBABILITY).to_numpy()
-    return is_true, np.clip(probabilities.to_numpy(dtype=float), 0, 1)
-
-
-ROW_SCORES: Mapping[str, Callable[[pd.DataFrame], Any]] = {
-    "accuracy": lambda table: (table["truth"] == table["predicted"]).to_numpy(dtype=float),
-    "error": lambda table: (table["truth"] != table["predicted"]).to_numpy(dtype=float),
+ROW_SCORES: Mapping[str, Callable[[Predictions], np.ndarray]] = {
+    "accuracy": lambda own: own.truth == own.predicted,
+    "error": lambda own: own.truth != own.predicted,
     "log_loss": _score_log_loss,
     "brier": _score_brier,
-    "mae": lambda table: (table["truth"] - table["predicted"]).abs().to_numpy(),
-    "mse": lambda table: ((table["truth"] - table["predicted"]) ** 2).to_numpy(),
+    "mae": lambda own: np.abs(own.truth - own.predicted),
+    "mse": lambda own: (own.truth - own.predicted) ** 2,
 }
-"""Metrics that are means over rows -> the score of each row of predictions.csv."""
-REGRESSION = ("mae", "mse")
+"""Metrics that are means over rows -> the score of each row."""
 
 
 def score_rows(facts: Sequence[RunFacts], description: str, request: CompareRequest, store: Store) -> ItemScores:
@@ -62,7 +67,7 @@ def score_rows(facts: Sequence[RunFacts], description: str, request: CompareRequ
     Raises
     ------
     UserError
-        The runs have other test rows, no predictions, or a metric that is no mean over rows.
+        The runs have other test rows, no predictions, or a metric that does not follow from them.
     """
     grid, notes = arrange_runs(facts)
     for (name, dataset), own in grid.items():
@@ -71,15 +76,25 @@ def score_rows(facts: Sequence[RunFacts], description: str, request: CompareRequ
     runs = [each for own in grid.values() for each in own]
     (metric,) = choose_compared_metrics(request.metrics or (), runs, request.rope)
     score = metric.name.removeprefix(TEST_PREFIX)
-    if score not in ROW_SCORES:
-        raise UserError(
-            f"compare: item=row compares means over rows, which {metric.label} is not; "
-            f"choose metrics={join_words(ROW_SCORES, 'or')}."
-        )
-    scores = {key: _score_run_rows(own, score, store) for key, own in grid.items()}
+    tables = {key: _read_predictions(own, store) for key, own in grid.items()}
+    models = {key: _encode_labels(table, tables.values()) for key, table in tables.items()}
+    is_number = next(iter(models.values())).classes is None
+    score_row = ROW_SCORES[score if score in ROW_SCORES else "mae" if is_number else "error"]
+    scores = {
+        key: pd.Series(score_row(models[key]).astype(float), table["row"]).groupby(level=0).mean()
+        for key, table in tables.items()
+    }
     # A column for each configuration, and the rows of a dataset below those of the one before.
     table = pd.concat(scores, names=[SYSTEM, DATASET, ITEM]).unstack(SYSTEM, sort=False)
     table = table.set_index(pd.RangeIndex(len(table), name=CLUSTER), append=True)
+    predictions = None
+    if score not in ROW_SCORES:
+        stored = [float(np.mean([each.run.metrics[metric.name] for each in own])) for own in grid.values()]
+        predictions = _test_predictions(metric, list(models.values()), tables, table.to_numpy().T, stored)
+        notes.append(
+            f"{metric.label} is no mean over rows: intervals are quantiles over {N_RESAMPLES} sets of test rows, drawn "
+            "with replacement."
+        )
     if any("dataset.weights" in each.run.params for each in runs):
         notes.append("Weights of rows do not count here: each test row is one item.")
     if any(each.run.params["evaluation"] != "holdout" for each in runs):
@@ -87,15 +102,81 @@ def score_rows(facts: Sequence[RunFacts], description: str, request: CompareRequ
             "Each row is scored by the model of its fold, trained on other rows; the p-values hold for these models."
         )
     run_ids = [each.run.run_id for each in runs]
-    return ItemScores(table, metric, describe_configurations(grid), description, notes, run_ids)
+    return ItemScores(table, metric, describe_configurations(grid), description, notes, run_ids, predictions)
 
 
-def _score_run_rows(own: Sequence[RunFacts], score: str, store: Store) -> pd.Series:
-    """Return the mean score of each test row of the runs of a configuration on a dataset."""
-    texts = [read_tables(store, each.run).get(TABLES[0]) for each in own]
-    if None in texts:
-        raise UserError(f"compare: run {own[texts.index(None)].short_id} has no predictions left; run its job again.")
-    kinds = None if score in REGRESSION else TEXTS
-    tables = [pd.read_csv(StringIO(text), dtype=kinds, keep_default_na=kinds is None) for text in texts]
-    scored = [pd.Series(ROW_SCORES[score](table), table["row"]) for table in tables]
-    return pd.concat(scored).groupby(level=0).mean()
+def _read_predictions(own: Sequence[RunFacts], store: Store) -> pd.DataFrame:
+    """Return the predictions of the runs of a configuration on a dataset, in the order of runs, folds and rows."""
+    texts = [read_tables(store, each.run) for each in own]
+    lost = [each.short_id for each, text in zip(own, texts, strict=True) if PREDICTIONS not in text]
+    if lost:
+        raise UserError(f"compare: run {lost[0]} has no predictions left; run its job again.")
+    kinds = TEXTS if CONFUSION in texts[0] else None
+    tables = [pd.read_csv(StringIO(text[PREDICTIONS]), dtype=kinds, keep_default_na=kinds is None) for text in texts]
+    return pd.concat(tables, keys=range(len(tables)), names=PLACE[:1]).reset_index(PLACE[0]).sort_values(PLACE)
+
+
+def _encode_labels(table: pd.DataFrame, tables: Iterable[pd.DataFrame]) -> Predictions:
+    """Return the predictions of a table, with the positions of labels among the classes of all tables."""
+    truth, predicted = (table[column].to_numpy() for column in TEXTS)
+    if pd.api.types.is_numeric_dtype(table["truth"]):
+        return Predictions(truth, predicted)
+    shown = table.columns[table.columns.str.startswith(PROBABILITY)]
+    labels = {label for each in tables for column in TEXTS for label in each[column].unique()}
+    classes = sorted(labels | {*shown.str.removeprefix(PROBABILITY)})
+    columns = [f"{PROBABILITY}{label}" for label in classes]
+    probabilities = table.reindex(columns=columns, fill_value=0).to_numpy(dtype=float).clip(0, 1)
+    own = probabilities if len(shown) else None
+    return encode_labels(Predictions(truth, predicted, own, classes=np.array(classes)))
+
+
+def _rank_probabilities(model: Predictions, folds: Sequence[np.ndarray]) -> Predictions:
+    """Return predictions with the ranks of the probabilities in each fold, which other models have on the same scale.
+
+    References
+    ----------
+    Venkatraman, E. S. and Begg, C. B. (1996). A distribution-free procedure for comparing receiver operating
+    characteristic curves from a paired experiment. Biometrika 83, 835-848.
+    """
+    ranks = np.zeros_like(np.asarray(model.probabilities))
+    for rows in folds:
+        ranks[rows] = stats.rankdata(np.asarray(model.probabilities)[rows], axis=0)
+    return replace(model, probabilities=ranks)
+
+
+def _test_predictions(
+    metric: ComparedMetric,
+    models: Sequence[Predictions],
+    tables: Mapping[CellKey, pd.DataFrame],
+    errors: np.ndarray,
+    stored: Sequence[float],
+) -> PredictionTests:
+    """Return the tests of predictions, whose scores are those that the runs store."""
+    score = metric.name.removeprefix(TEST_PREFIX)
+    rows, *_ = tables.values()
+    folds = [np.asarray(own) for own in rows.reset_index().groupby(PLACE[:2]).indices.values()]
+    items = np.unique(rows["row"], return_inverse=True)[1]
+    if len({dataset for _, dataset in tables}) > 1 or not is_metric_name(score):
+        raise UserError(
+            f"compare: item=row compares {metric.label}, which is no mean over rows, on one dataset at a time and not "
+            f"if it is user-defined; select a dataset with filter=, or choose metrics={join_words(ROW_SCORES, 'or')}."
+        )
+    if score in RANKINGS and all(model.probabilities is not None for model in models):
+        models = [_rank_probabilities(model, folds) for model in models]
+    # The store does not tell the positive class of all datasets, but only one choice gives the stored scores.
+    for positive in (None, *range(len(models[0].classes if models[0].classes is not None else ()))):
+        own = [replace(model, positive=positive) for model in models]
+        tests = PredictionTests(find_metric(score), own, folds, items, errors)
+        if np.allclose([*map(tests.score, own)], stored, rtol=MAX_RELATIVE_ROUNDING, atol=0):
+            break
+    else:
+        raise UserError(
+            f"compare: item=row: the stored {metric.label} does not follow from the stored predictions, as with "
+            f"weights of rows or decision values; choose metrics={join_words(ROW_SCORES, 'or')}."
+        )
+    if MIN_EXCHANGES * tests.count_scored_rows(math.comb(len(models), 2)) > MAX_ROWS_IN_ALL:
+        raise UserError(
+            f"compare: item=row: exchanges of {count_nouns(len(items), 'prediction')} of {len(models)} configurations "
+            f"would take minutes by {metric.label}; select fewer runs, or metrics={join_words(ROW_SCORES, 'or')}."
+        )
+    return tests

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.comparison import ComparedMetric, Configuration
+from bakeoff.pipeline.commands.compare.item_tests import BINARY_BOUNDS, Tests
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.scores_table import (
     ITEM_SHAPE,
@@ -32,7 +33,6 @@ DATASET, ITEM, CLUSTER, ATTEMPT, SYSTEM = "dataset", "item", "cluster", "attempt
 LEVELS = [DATASET, ITEM, CLUSTER]
 """The levels of the index of a table of items."""
 FOLD = "fold"
-BINARY_BOUNDS = (0.0, 1.0)
 MAX_RATIO_TO_FRACTIONS = 10
 """Next to scores from 0 to 1, larger ones than this are on another scale, such as percent."""
 SAMPLE_ROWS = 1000
@@ -54,6 +54,8 @@ class ItemScores(NamedTuple):
     notes : sequence of str
     run_ids : sequence of str
         Empty for a table.
+    predictions : Tests or None
+        Tests of predictions by a metric that is no mean over items.
     """
 
     table: pd.DataFrame
@@ -62,6 +64,7 @@ class ItemScores(NamedTuple):
     selection: str
     notes: Sequence[str]
     run_ids: Sequence[str] = ()
+    predictions: Tests | None = None
 
 
 def read_item_scores(given: pd.DataFrame, name: str, request: CompareRequest) -> ItemScores:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bakeoff.pipeline.commands.compare.comparison import Cell, ComparedDataset, Comparison
 from bakeoff.pipeline.commands.compare.hypothesis_tests import POWER
-from bakeoff.pipeline.commands.compare.item_comparison import MCNEMAR
+from bakeoff.pipeline.commands.compare.item_tests import MCNEMAR
 from bakeoff.pipeline.commands.compare.power import (
     LeastWins,
     Pairs,

@@ -8,14 +8,19 @@ import numpy as np
 import pytest
 from extras import load_oracle
 from scipy import stats
+from sklearn.metrics import f1_score
 
 from bakeoff.pipeline.commands.compare import item_tests
 from bakeoff.pipeline.commands.compare.item_tests import (
     Design,
+    ItemTests,
+    PredictionTests,
     compute_clustered_t_test,
     compute_exchange_tests,
     count_exchanges,
 )
+from bakeoff.pipeline.stages.scoring.predictions import Predictions
+from bakeoff.pipeline.stages.scoring.scorers import find_metric
 
 
 def make_design(clusters: np.ndarray | None = None, n: int = 0, strata: np.ndarray | None = None) -> Design:
@@ -73,12 +78,50 @@ def test_drawn_exchanges_agree_with_the_count_of_all_within_their_error(monkeypa
     assert run_exchanges(scores, make_design(n=15)) == drawn  # the seed is fixed
 
 
-def test_p_values_below_the_number_of_draws_are_bounded_from_above() -> None:
+def test_p_values_below_the_number_of_draws_are_bounded_from_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_tests, "MAX_PRODUCTS", 1)
     scores = np.column_stack([np.random.default_rng(4).normal(1, 1, size=2000), np.zeros(2000)])
     ((p, error),) = run_exchanges(scores, make_design(n=2000))
     bound = 2 * np.exp(-(scores[:, 0].sum() ** 2) / (2 * np.sum(scores[:, 0] ** 2)))
     assert stats.ttest_1samp(scores[:, 0], 0).pvalue < p == pytest.approx(bound, rel=1e-9)
     assert error == 0
+
+
+def make_models(generator: np.random.Generator, n: int, shares: tuple[float, ...]) -> list[Predictions]:
+    """Return predictions of 0 and 1, of which some shares are right."""
+    truth = generator.integers(2, size=n)
+    labels = [np.where(generator.random(n) < share, truth, 1 - truth) for share in shares]
+    return [Predictions(truth, own, classes=np.arange(2), positive=1) for own in labels]
+
+
+def test_exchanges_of_few_predictions_are_those_of_their_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_tests, "MAX_SCORED_ROWS", 1)
+    models = make_models(np.random.default_rng(3), 8, (0.9, 0.4))
+    truth = models[0].truth
+    errors = np.array([model.predicted != truth for model in models])
+    tests = PredictionTests(find_metric("f1"), models, [np.arange(8)], np.arange(8), errors)
+    (pair,) = tests.test_pairs([(0, 1)], 1, 0.95)
+    gaps = []
+    for signs in product((False, True), repeat=8):
+        mixed = np.where(signs, [model.predicted for model in models], [model.predicted for model in models[::-1]])
+        scores = [f1_score(truth, own, zero_division=np.nan) for own in mixed]
+        gaps.append(abs(scores[0] - scores[1]))
+    observed = f1_score(truth, models[0].predicted) - f1_score(truth, models[1].predicted)
+    assert pair.test.mean == pytest.approx(observed)
+    assert pair.p_value == pytest.approx(np.mean(np.array(gaps) >= abs(observed) - 1e-9), abs=4 * pair.p_error)
+
+
+def test_intervals_of_a_mean_by_resampled_predictions_are_those_of_the_t_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_tests, "MAX_SCORED_ROWS", 1)
+    models = make_models(np.random.default_rng(4), 400, (0.8, 0.7))
+    correct = np.array([(model.predicted == model.truth).astype(float) for model in models])
+    tests = PredictionTests(find_metric("accuracy"), models, [np.arange(400)], np.arange(400), 1 - correct)
+    (pair,) = tests.test_pairs([(0, 1)], 1, 0.95)
+    (expected,) = ItemTests(correct, make_design(n=400)).test_pairs([(0, 1)], 1, 0.95)
+    assert pair.test.mean == pytest.approx(expected.test.mean)
+    assert [pair.test.lower, pair.test.upper] == pytest.approx([expected.test.lower, expected.test.upper], abs=0.01)
+    assert pair.p_value == pytest.approx(expected.p_value, abs=5 * pair.p_error)
+    assert (pair.wins, pair.losses) == (expected.wins, expected.losses)
 
 
 @pytest.mark.parametrize("n_clusters", [5, 12, 50])

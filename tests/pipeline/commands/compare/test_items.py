@@ -15,6 +15,7 @@ from item_tables import make_outcomes, make_pair
 from scipy import stats
 
 import bakeoff
+from bakeoff.pipeline.commands.compare import item_tests
 from bakeoff.pipeline.commands.compare.comparison import ItemPair
 from bakeoff.pipeline.errors import UserError
 
@@ -327,3 +328,45 @@ def test_a_metric_that_is_a_mean_over_rows_is_that_of_the_run(bakeoff: Bakeoff, 
     expected = {cell["configuration"]: cell["scores"][f"test_{metric}"][0] for cell in folds["cells"]}
     found = {each["configuration"]: each["mean"] for each in rows["results"][0]["datasets"][0]["summaries"]}
     assert found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "metric", "learners"),
+    [
+        ("breast_cancer", "f1", "knn,naive_bayes"),
+        ("wine", "roc_auc", "knn,naive_bayes"),
+        ("diabetes", "rmse", "knn_regressor,linear_regression"),
+    ],
+)
+def test_a_metric_that_is_no_mean_over_rows_is_that_of_the_runs_with_exchanged_predictions(
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch, dataset: str, metric: str, learners: str
+) -> None:
+    for name, number in (("N_RESAMPLES", 99), ("MIN_EXCHANGES", 99), ("MAX_EXCHANGES", 99)):
+        monkeypatch.setattr(item_tests, name, number)
+    words = (f"dataset={dataset}", f"learner={learners}", f"evaluation.metrics=[{metric}]", "tracking.models=false")
+    assert bakeoff("-m", *words, "evaluation=kfold", "evaluation.folds=3").status == 0
+    answer = bakeoff("compare", "sweep=latest", "item=row", "to=json", "keep=false")
+    assert answer.status == 0, answer.err
+    rows = json.loads(answer.out)
+    folds = json.loads(bakeoff("compare", "sweep=latest", "to=json", "keep=false").out)
+    expected = {cell["configuration"]: np.mean(cell["scores"][f"test_{metric}"]) for cell in folds["cells"]}
+    (result,) = rows["results"][0]["datasets"]
+    assert {each["configuration"]: each["mean"] for each in result["summaries"]} == pytest.approx(expected, rel=1e-9)
+    (pair,) = result["pairs"]
+    assert pair["low"] < pair["difference"] < pair["high"]
+    assert pair["p_error"] == pytest.approx(np.sqrt(pair["p_value"] * (1 - pair["p_value"]) / 99), rel=1e-9)
+    assert "drawn with replacement" in " ".join(rows["notes"])
+
+
+def test_metrics_that_do_not_follow_from_predictions_are_refused(bakeoff: Bakeoff) -> None:
+    words = ("learner=knn,naive_bayes", "evaluation=holdout", "evaluation.metrics=[f1]", "tracking.models=false")
+    assert bakeoff("-m", "dataset=iris,wine", *words).status == 0
+    refused = bakeoff("compare", "sweep=latest", "item=row")
+    assert refused.status == 2
+    assert "on one dataset at a time" in refused.err
+    for file in bakeoff.folder.glob("outputs/**/predictions.csv"):
+        table = pd.read_csv(file)
+        table.assign(predicted=table["truth"]).to_csv(file, index=False)
+    refused = bakeoff("compare", "filter=params.dataset = 'iris'", "item=row")
+    assert refused.status == 2
+    assert "does not follow from the stored predictions" in refused.err
