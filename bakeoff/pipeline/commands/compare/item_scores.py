@@ -6,14 +6,14 @@ item and a column for each system. Several attempts at an item are averaged, bec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.comparison import ComparedMetric, Configuration
-from bakeoff.pipeline.commands.compare.item_tests import BINARY_BOUNDS, Tests
+from bakeoff.pipeline.commands.compare.item_tests import Tests
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.scores_table import (
     ITEM_SHAPE,
@@ -28,11 +28,11 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import count_nouns, format_range, join_words, name_first
 from bakeoff.pipeline.tracking.stored_runs import tidy_name
 
-SYSTEM_COLUMNS = ("system", "learner", "model")
-DATASET, ITEM, CLUSTER, ATTEMPT, SYSTEM = "dataset", "item", "cluster", "attempt", "system"
+DATASET, ITEM, CLUSTER, ATTEMPT, SYSTEM, FOLD = "dataset", "item", "cluster", "attempt", "system", "fold"
 LEVELS = [DATASET, ITEM, CLUSTER]
 """The levels of the index of a table of items."""
-FOLD = "fold"
+MEANINGS = {key: key for key in (SCORE, DATASET, ATTEMPT, FOLD)} | dict.fromkeys(("model", "learner", SYSTEM), SYSTEM)
+"""Names of columns -> what they contain; of columns with one meaning, the last one is read."""
 MAX_RATIO_TO_FRACTIONS = 10
 """Next to scores from 0 to 1, larger ones than this are on another scale, such as percent."""
 SAMPLE_ROWS = 1000
@@ -84,65 +84,67 @@ def read_item_scores(given: pd.DataFrame, name: str, request: CompareRequest) ->
         The table is neither long nor wide, or its scores cannot be paired by item.
     """
     frame = given.rename(columns=lambda column: tidy_name(str(column).strip())).reset_index(drop=True)
-    columns, score = _find_columns(list(map(str, frame)), name, request)
+    columns = _find_columns(frame, name, request)
     labels = _read_labels(frame, columns, name)
-    used = list(columns.values())
-    systems = [score] if score else [column for column in frame if column not in used and _has_scores(frame[column])]
+    others = [column for column in frame if column not in columns.values()]
+    systems = [columns[SCORE]] if SCORE in columns else [column for column in others if _has_scores(frame[column])]
     answers = pd.DataFrame({column: read_numbers(frame[column], name) for column in systems})
-    table, counts = _average(labels, answers.set_axis(labels.index))
+    table, counts = _average(labels, answers)
     if table.shape[1] < 2:
         found = join_words(list(map(str, table))) or "no system"
         raise UserError(f"{name} has scores of {found} only, and a comparison needs two; {ITEM_SHAPE}.")
     common, notes = _choose_common(table, name, request)
-    metric, remarks = _describe_item_metric(request, common)
+    metric = describe_metric(request, pd.Series(common.to_numpy().ravel()))
     _require_one_scale(common, metric, name)
-    ignored = [str(column) for column in frame if column not in (*used, *systems)]
+    ignored = [str(column) for column in others if column not in systems]
     if ignored:
         notes.insert(0, f"Ignored: the columns {name_first(ignored)}.")
-    if counts.max() > 1:
+    if np.nanmax(counts) > 1:
         attempts = format_range(counts[counts > 0].tolist())
         notes.append(f"The {attempts} attempts at an item are averaged: they are no further items.")
+    if not request.metric and request.greater_is_better is None:
+        notes.append("Greater scores are assumed to be better; greater_is_better=false or metric=NAME says otherwise.")
     configurations = [Configuration(system, system) for system in map(str, table)]
-    selection = f"{count_nouns(len(frame), 'row')} of {name}"
-    return ItemScores(common, metric, configurations, selection, [*notes, *remarks])
+    return ItemScores(common, metric, configurations, f"{count_nouns(len(frame), 'row')} of {name}", notes)
 
 
-def _find_columns(names: Sequence[str], name: str, request: CompareRequest) -> tuple[dict[str, str], str]:
-    """Return the columns of names by their meaning, and that of the scores, which is empty in a wide table."""
-    words = {column.lower(): column for column in reversed(names)}
-    own = {key: column for key, column in ((ITEM, request.item), (CLUSTER, request.cluster)) if column}
-    absent = [column for column in own.values() if column not in names]
-    if absent or len({*names}) < len(names):
+def _find_columns(frame: pd.DataFrame, name: str, request: CompareRequest) -> dict[str, str]:
+    """Return the columns by their meaning; a wide table has none of systems and scores."""
+    named = {key: column for key, column in ((ITEM, request.item), (CLUSTER, request.cluster)) if column}
+    absent = [column for column in named.values() if column not in frame]
+    if absent or not frame.columns.is_unique:
         problem = f"no column {absent[0]}" if absent else "two columns of one name"
-        raise UserError(f"{name} has {problem}: its columns are {name_first(names)}; {ITEM_SHAPE}.")
-    free = {word: column for word, column in words.items() if column not in own.values()}
-    if FOLD in free:
+        raise UserError(f"{name} has {problem}: its columns are {name_first(frame)}; {ITEM_SHAPE}.")
+    words = {column.lower(): column for column in reversed(list(frame)) if column not in named.values()}
+    found = {MEANINGS.get(word, SCORE): words[word] for word in (request.metric.lower(), *MEANINGS) if word in words}
+    if FOLD in found:
         raise UserError(f"{name} has a column {FOLD} besides item={request.item}, but {SHAPES}; remove one of both.")
-    others = {key: free[key] for key in (DATASET, ATTEMPT) if key in free}
-    system = [free[word] for word in SYSTEM_COLUMNS if word in free][:1]
-    score = words.get(SCORE) or words.get(request.metric.lower(), "")
-    if bool(system) != bool(score):
-        raise UserError(f"{name} has the columns {name_first(names)}; {SHAPES}; rename its columns.")
-    return {**own, **others, **dict.fromkeys([SYSTEM][: len(system)], *system)}, score
+    if (SYSTEM in found) != (SCORE in found):
+        raise UserError(f"{name} has the columns {name_first(frame)}; {SHAPES}; rename its columns.")
+    return {**found, **named}
 
 
-def _read_labels(frame: pd.DataFrame, columns: dict[str, str], name: str) -> pd.DataFrame:
+def _read_labels(frame: pd.DataFrame, columns: Mapping[str, str], name: str) -> pd.DataFrame:
     """Return the names in each row by their meaning; reject an item twice, and an item in two clusters."""
-    labels = pd.DataFrame({DATASET: "", CLUSTER: ""}, frame.index)
-    for key, column in columns.items():
-        cells = frame[column]
+    rows = np.zeros(len(frame), dtype=int)
+    labels = pd.DataFrame({DATASET: pd.Categorical.from_codes(rows, [""])})
+    for key in columns.keys() - {SCORE}:
+        cells = frame[columns[key]]
         reject_cells(cells.isna(), cells, name, "a name is missing; fill it in, or remove the row")
-        labels[key] = cells.map({cell: tidy_name(str(cell).strip()) for cell in cells.unique()})
+        codes, names = pd.factorize(cells)
+        own, tidy = pd.factorize(np.array([tidy_name(str(cell).strip()) for cell in names], dtype=object))
+        labels[key] = pd.Categorical.from_codes(own[codes], tidy)
+    units = labels.groupby([DATASET, ITEM], sort=False, observed=True).ngroup()
     problem = f"an earlier row has the same system, item and attempt; number repetitions in a column {ATTEMPT}"
-    reject_cells(labels.drop(columns=CLUSTER).duplicated(), frame[columns[ITEM]], name, problem)
-    units = labels.groupby([DATASET, ITEM], sort=False).ngroup()
-    if CLUSTER in columns:
-        item, cluster = columns[ITEM], columns[CLUSTER]
-        has_moved = labels[CLUSTER] != labels.groupby(units)[CLUSTER].transform("first")
-        problem = f"an earlier row has its {item} in another {cluster}; give each item one cluster"
-        reject_cells(has_moved, frame[cluster], name, problem)
-        return labels.set_axis(units)
-    return labels.assign(**{CLUSTER: units}).set_axis(units)
+    is_repeated = labels.drop(columns=CLUSTER, errors="ignore").duplicated()
+    reject_cells(is_repeated, frame[columns[ITEM]], name, problem)
+    if CLUSTER not in columns:
+        return labels.assign(**{CLUSTER: units}).set_axis(units)
+    item, cluster = columns[ITEM], columns[CLUSTER]
+    codes = labels[CLUSTER].cat.codes
+    problem = f"an earlier row has its {item} in another {cluster}; give each item one cluster"
+    reject_cells(codes != codes.groupby(units).transform("first"), frame[cluster], name, problem)
+    return labels.set_axis(units)
 
 
 def _has_scores(cells: pd.Series) -> bool:
@@ -152,13 +154,17 @@ def _has_scores(cells: pd.Series) -> bool:
 
 def _average(labels: pd.DataFrame, answers: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the mean score of each item and system, and the numbers of attempts; NaN and 0 without a score."""
-    is_long = SYSTEM in labels
-    groups = answers.groupby([labels.index, labels[SYSTEM]] if is_long else labels.index)
-    means = groups.mean()
-    if is_long:
-        means = means.iloc[:, 0].unstack()[labels[SYSTEM].unique()]
     items = labels[~labels.index.duplicated()]
-    return means.set_axis(pd.MultiIndex.from_frame(items[LEVELS])), groups.count().to_numpy()
+    systems, places = answers.columns, labels.index
+    if SYSTEM in labels:
+        systems = labels[SYSTEM].cat.categories
+        places = len(systems) * places + labels[SYSTEM].cat.codes.to_numpy()
+    groups = answers.set_axis(places).groupby(level=0)
+    cells = range(len(items) * len(systems) if SYSTEM in labels else len(items))
+    means, counts = (
+        own.reindex(cells).to_numpy().reshape(len(items), len(systems)) for own in (groups.mean(), groups.count())
+    )
+    return pd.DataFrame(means, pd.MultiIndex.from_frame(items[LEVELS]), list(systems)), counts
 
 
 def _choose_common(table: pd.DataFrame, name: str, request: CompareRequest) -> tuple[pd.DataFrame, list[str]]:
@@ -179,17 +185,6 @@ def _choose_common(table: pd.DataFrame, name: str, request: CompareRequest) -> t
         raise UserError(f"{name} has {counted} that all systems answered, and a comparison needs two; add items.")
     others = f"{n - n_common} of {n} items that not all systems answered ({name_first(items[~is_common])})"
     return table[is_common], [f"Left out: {others}."] * (n_common < n)
-
-
-def _describe_item_metric(request: CompareRequest, table: pd.DataFrame) -> tuple[ComparedMetric, list[str]]:
-    """Return the metric of a table of items, in which greater scores are better unless its name says otherwise."""
-    scores = pd.Series(table.to_numpy().ravel())
-    if request.metric or request.greater_is_better is not None:
-        return describe_metric(request, scores), []
-    is_fraction = bool(scores.between(*BINARY_BOUNDS).all())
-    bounds = BINARY_BOUNDS if is_fraction else (-np.inf, np.inf)
-    note = "Greater scores are assumed to be better; greater_is_better=false or metric=NAME says otherwise."
-    return ComparedMetric(SCORE, SCORE, True, request.rope, not is_fraction, bounds), [note]
 
 
 def _require_one_scale(table: pd.DataFrame, metric: ComparedMetric, name: str) -> None:

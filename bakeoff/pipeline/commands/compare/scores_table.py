@@ -27,7 +27,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.content import read_content
 from bakeoff.pipeline.stages.dataset.files import read_file, require_file
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
-from bakeoff.pipeline.stages.scoring.metrics import ANY_NUMBER, CLASSIFICATION, REGRESSION
+from bakeoff.pipeline.stages.scoring.metrics import ANY_NUMBER, CLASSIFICATION, FRACTION, REGRESSION
 from bakeoff.pipeline.stages.scoring.scorers import find_bounds, has_fixed_scale, is_greater_better
 from bakeoff.pipeline.text.wording import count_nouns, join_words, name_first
 from bakeoff.pipeline.tracking.stored_runs import tidy_name
@@ -180,6 +180,9 @@ def reject_cells(is_wrong: pd.Series, cells: pd.Series, name: str, problem: str)
 def describe_metric(request: CompareRequest, scores: pd.Series) -> ComparedMetric:
     """Return the metric of a table; reject an unknown direction."""
     name, given = request.metric, request.greater_is_better
+    is_unnamed = bool(request.item) and not name
+    # Without other words, greater scores of items are better.
+    given = True if is_unnamed and given is None else given
     try:
         known = is_greater_better(name)
     except KeyError:
@@ -191,7 +194,7 @@ def describe_metric(request: CompareRequest, scores: pd.Series) -> ComparedMetri
             f"metric={name} and greater_is_better={str(given).lower()} give no single direction of the scores; give a "
             f"known metric only, such as metric=accuracy, or greater_is_better=true or false for others. {hint}"
         )
-    low, high = find_bounds(name)
+    low, high = FRACTION if is_unnamed and scores.between(*FRACTION).all() else find_bounds(name)
     # Scores in percent are not on the scale of the metric.
     units = [unit for unit in (1, PERCENT) if unit * low <= scores.min() and scores.max() <= unit * high]
     bounds = (units[0] * low, units[0] * high) if units else ANY_NUMBER
