@@ -104,7 +104,7 @@ def _compare(request: CompareRequest, command: str) -> bool:
     else:
         render = partial(render_report, comparison, request.form)
         write_report(make_report(comparison), request.form, request.output, render)
-    if request.table is not None:
+    if request.table is not None and not request.item:
         print_note("nothing is stored, because the scores of a table belong to no runs")
     elif request.keep:
         run_id = keep_reports(comparison, request)

@@ -267,13 +267,7 @@ def _write_notes(
     notes = []
     if settings.overall != WILCOXON and (result.overall is None or result.overall.test == WILCOXON):
         notes.append(f"overall={settings.overall} compares three or more configurations over several datasets only.")
-    # The configurations of this comparison also count as looks, but the reader can see them here.
-    looks = [f"{dataset.n_looks} on {dataset.name}" for dataset in datasets if dataset.n_looks > n_compared]
-    if looks:
-        notes.append(
-            f"More configurations have been scored on the same test rows than the {n_compared} here: "
-            f"{', '.join(looks)}. The more configurations are scored, the more optimistic the best score is."
-        )
+    notes += write_look_notes(datasets, n_compared, "configurations have been scored on the same test rows")
     relative = [metric.label for metric in metrics if metric.is_rope_relative]
     if relative:
         notes.append(
@@ -284,6 +278,13 @@ def _write_notes(
         by = " by mean rank" if len(datasets) > 1 else ""
         notes.append(f"The base is {settings.base}, the best{by}; base=NAME selects another.")
     return notes
+
+
+def write_look_notes(datasets: Sequence[ComparedDataset], n_compared: int, claim: str) -> list[str]:
+    """Return a note if more configurations have been scored than those that are compared, which the reader can see."""
+    looks = [f"{dataset.n_looks} on {dataset.name}" for dataset in datasets if dataset.n_looks > n_compared]
+    counted = f"More {claim} than the {n_compared} here: {', '.join(looks)}"
+    return [f"{counted}. The more are scored, the more optimistic the best score is."] if looks else []
 
 
 def _write_question(rows: Sequence[Configuration], datasets: Sequence[ComparedDataset], metric: ComparedMetric) -> str:

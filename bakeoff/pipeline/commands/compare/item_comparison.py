@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -51,6 +52,7 @@ from bakeoff.pipeline.text.wording import (
 
 NOTHING = Requirement(math.nan, None, None)
 ALL_DATASETS = "all datasets"
+DIGEST_LETTERS = 16
 MIN_CLUSTERS = 10
 """With fewer clusters, a note says how rough the intervals are."""
 
@@ -88,7 +90,7 @@ def compare_items(items: ItemScores, request: CompareRequest, command: str) -> C
         notes=(*items.notes, *_write_notes(results, design, settings), *remarks),
         settings=settings,
         metrics=(metric,),
-        datasets=tuple(ComparedDataset(name, "", "", len(part), 1, (), 0) for name, part in parts.items()),
+        datasets=tuple(ComparedDataset(name, _digest(part), "", len(part), 1, (), 0) for name, part in parts.items()),
         configurations=rows,
         cells=tuple(Cell(row.name, name, n_test=len(part)) for row in rows for name, part in parts.items()),
         results=(MetricResult(metric.name, results, None, ()),),
@@ -106,6 +108,12 @@ def _divide_by_dataset(table: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], li
     small = [name for name in of_datasets if name not in parts]
     remarks = [f"Not tested alone, because they have one item: {', '.join(small)}."] if small else []
     return {ALL_DATASETS: table, **parts}, remarks
+
+
+def _digest(table: pd.DataFrame) -> str:
+    """Return what identifies items, in any order and whatever their scores."""
+    names = sorted(map("\t".join, table.index.droplevel(CLUSTER).map(lambda level: tuple(map(str, level)))))
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:DIGEST_LETTERS]
 
 
 def _make_tests(table: pd.DataFrame) -> ItemTests:
@@ -143,8 +151,8 @@ def _compare_pairs(
     alpha = settings.alpha
     numbers = list(combinations(map(systems.index, ordered), 2))
     found = list(tests.test_pairs(numbers, 1 if metric.greater_is_better else -1, 1 - alpha))
-    p_values = [pair.p_value for pair in found]
-    p_equal = adjust_by_holm(np.array([_test_equality(pair.test, rope, tests.width) for pair in found])).tolist()
+    p_values, width = [pair.p_value for pair in found], tests.width
+    p_equal = adjust_by_holm(np.array([_test_equality(pair.test, rope, width) for pair in found])).tolist()
     p_holm, levels = adjust_by_holm(np.array(p_values)).tolist(), find_holm_levels(p_values, alpha).tolist()
     for (i, j), pair, p, equal, level in zip(numbers, found, p_holm, p_equal, levels, strict=True):
         # A pair that is told apart needs no more items, and the noncentral t distribution takes milliseconds.

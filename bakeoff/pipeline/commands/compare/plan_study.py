@@ -10,6 +10,7 @@ import json
 import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from bakeoff.pipeline.commands.compare.cells import score_runs
 from bakeoff.pipeline.commands.compare.power import Pairs, PilotItems, PlannedFolds
@@ -65,7 +66,7 @@ def plan_study(words: Sequence[str]) -> int:
         if others:
             keys = join_words((DIFFERENCE, *TABLE_KEYS))
             raise UserError(f"{others[0]}: with {request.table.name}, the keys of plan are {keys}; leave others out.")
-        return _print_lines(describe_sizes(make_comparison(request), request.differences))
+        return _print_lines(describe_sizes(make_comparison(replace(request, keep=False)), request.differences))
     report = run_sweep([*others, "dry_run=true"])
     if report is None or report.is_refused:
         return find_status(report)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.cells import score_runs
-from bakeoff.pipeline.commands.compare.compare_cells import compare_cells
+from bakeoff.pipeline.commands.compare.compare_cells import compare_cells, write_look_notes
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.item_comparison import compare_items
 from bakeoff.pipeline.commands.compare.item_rows import score_rows
@@ -45,11 +45,19 @@ from bakeoff.pipeline.tracking.history import RecordedJob, find_runs_of_jobs, re
 from bakeoff.pipeline.tracking.names import KIND_TAGS as EXPERIMENT_TAGS
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.store_writer import MAX_TAG_LETTERS, RunValues
-from bakeoff.pipeline.tracking.stored_runs import read_stored_runs, search_stored_runs, write_condition
+from bakeoff.pipeline.tracking.stored_runs import (
+    IS_FINISHED,
+    read_stored_runs,
+    search_runs,
+    search_stored_runs,
+    write_condition,
+)
 
 KIND = "comparison"
 RUNS_TAG = "compared_runs"
 RUNS_FILE = "runs.json"
+ITEMS_TAG = "items_digest"
+"""The tag of a comparison of a table of items; later ones of the same items count its systems."""
 
 
 class Selection(NamedTuple):
@@ -82,6 +90,7 @@ def make_comparison(request: SelectionRequest, command: str = "", frame: pd.Data
         if request.item:
             items = read_item_scores(scores, name, request)
             compared = compare_items(items, request, command or request.write_command())
+            compared = _count_looks(compared, request) if request.keep else compared
         else:
             compared = compare_cells(score_table(scores, name, request), request, command or request.write_command())
         return _add_sizes(compared, request)
@@ -173,6 +182,25 @@ def _add_sizes(comparison: Comparison, request: SelectionRequest) -> Comparison:
     return replace(comparison, notes=(*comparison.notes, *describe_sizes(comparison, differences)))
 
 
+def _count_looks(comparison: Comparison, request: CompareRequest) -> Comparison:
+    """Return a comparison of a table of items, with the systems that stored comparisons showed on the same items."""
+    store = open_store(request.tracking__uri, f"{request.tracking__experiment}{SUFFIX}")
+    query = f"{IS_FINISHED} and {write_condition(f'tags.{ITEMS_TAG}', comparison.datasets[0].digest)}"
+    names = {row.name for row in comparison.configurations}
+    shown = names.union(
+        *(json.loads(artifacts.read_artifact(store, f"{run.address}/{RUNS_FILE}")) for run in search_runs(store, query))
+    )
+    datasets = (replace(comparison.datasets[0], n_looks=len(shown)), *comparison.datasets[1:])
+    notes = write_look_notes(datasets, len(names), "systems have been compared on the same items")
+    return replace(
+        comparison,
+        datasets=datasets,
+        notes=(*comparison.notes, *notes),
+        store=hide_secrets(store.uri),
+        experiment=request.tracking__experiment,
+    )
+
+
 def _find_base_run(store: Store, word: str, facts: Sequence[RunFacts]) -> str | None:
     """Return the run that ``base`` names, or None if it names a configuration, a learner, or nothing."""
     learners = {each.learner for each in facts}
@@ -206,19 +234,22 @@ def keep_reports(comparison: Comparison, request: SelectionRequest) -> str:
     Raises
     ------
     UserError
-        The scores are those of a table, so there is no store.
+        The scores are those of a table of folds, so there is no store.
     """
-    if not comparison.run_ids:
+    if not comparison.run_ids and comparison.items is None:
         raise UserError("a comparison of a table is not stored, because it has no runs; leave out keep=True.")
     from bakeoff.pipeline.commands.compare.pictures import write_pictures
 
-    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
+    of_table = SUFFIX * (not comparison.run_ids)
+    store = open_store(request.tracking__uri, f"{request.tracking__experiment}{of_table}", create=False)
+    runs = {run.run_id: run.name for run in read_stored_runs(store, comparison.run_ids)}
+    tags = {"selection": comparison.selection}
     return keep_report(
         store,
         comparison.experiment,
         KIND,
         make_report(comparison),
-        runs={run.run_id: run.name for run in read_stored_runs(store, comparison.run_ids)},
+        runs=runs or {row.name: row.learner for row in comparison.configurations},
         render=partial(render_report, comparison),
         params={
             "metrics": ", ".join(metric.name for metric in comparison.metrics),
@@ -228,7 +259,7 @@ def keep_reports(comparison: Comparison, request: SelectionRequest) -> str:
             "datasets": ", ".join(dataset.name for dataset in comparison.datasets),
             "configurations": ", ".join(row.name for row in comparison.configurations),
         },
-        tags={"selection": comparison.selection},
+        tags=tags | ({ITEMS_TAG: comparison.datasets[0].digest} if of_table else {}),
         pictures=write_pictures(comparison, ".svg"),
     )
 
@@ -266,7 +297,7 @@ def keep_report(
         File name -> content.
     """
     own = open_store(store.uri, f"{experiment}{SUFFIX}")
-    remark = f"The artifact {RUNS_FILE} lists the runs that were compared."
+    remark = f"The artifact {RUNS_FILE} lists the runs or the systems that were compared."
     all_tags = {
         **provenance.list_tags(),
         **(tags or {}),

@@ -109,7 +109,7 @@ def test_long_and_wide_tables_of_all_formats_give_the_same_comparison(bakeoff: B
     long.assign(score=long["score"] == 1).to_json(bakeoff.folder / "long.jsonl", orient="records", lines=True)
     results = []
     for file in ("long.csv", "wide.parquet", "long.jsonl"):
-        answer = bakeoff("compare", file, "item=task", "to=json")
+        answer = bakeoff("compare", file, "item=task", "to=json", "keep=false")
         assert answer.status == 0, answer.err
         document = json.loads(answer.out)
         results.append((document["results"], document["items"], document["verdict"]))
@@ -297,6 +297,20 @@ def test_a_table_of_folds_that_looks_like_items_is_told_of_item() -> None:
         bakeoff.compare(table, metric="accuracy")
     with pytest.raises(UserError, match=r"name the column of the items by item="):
         bakeoff.compare(table.assign(fold=table["task"]), metric="accuracy")
+
+
+def test_tables_are_stored_and_later_ones_of_the_same_items_count_their_systems(bakeoff: Bakeoff) -> None:
+    table = make_outcomes()
+    table.to_csv(bakeoff.folder / "outcomes.csv", index=False)
+    kept = bakeoff("compare", "outcomes.csv", "item=task")
+    run_id = kept.err.partition("kept as run ")[2].split()[0]
+    names = {file.name for file in bakeoff.folder.glob(f"outputs/**/{run_id}/artifacts/*")}
+    assert names >= {"comparison.html", "comparison.json", "comparison.csv", "tiers.svg", "runs.json"}
+    for items, expected in ((table[::-1], ["4 on the test set"]), (table[table["task"] != "task-1"], [])):
+        later = items[items["system"].isin(["gpt", "mini"])]
+        notes = compare(later, keep=True, tracking__uri=f"sqlite:///{bakeoff.folder}/outputs/mlflow.db").notes
+        looks = [note.partition("than the 2 here: ")[2].partition(". ")[0] for note in notes if "More systems" in note]
+        assert looks == expected
 
 
 def test_runs_are_compared_on_the_same_test_rows(bakeoff: Bakeoff) -> None:
