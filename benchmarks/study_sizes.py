@@ -30,8 +30,7 @@ import numpy as np
 from scipy import stats
 
 from bakeoff.pipeline.commands.compare.hypothesis_tests import POWER, compute_wilcoxon_p
-from bakeoff.pipeline.commands.compare.power import Pairs, PilotItems, PlannedFolds, find_least_wins
-from bakeoff.pipeline.commands.compare.study_size import find_spread
+from bakeoff.pipeline.commands.compare.study_size import Pairs, PilotItems, PlannedFolds, find_least_wins, find_spread
 from bakeoff.pipeline.model.row_report import adjust_by_holm
 from benchmarks.simulated_tables import Evaluation, Population
 from benchmarks.tables import DOCS, machine, replace_part

@@ -605,7 +605,7 @@ def compute_wilcoxon_p(scores: np.ndarray, base_scores: np.ndarray) -> float:
         return float(stats.wilcoxon(differences, zero_method="zsplit", correction=False, method="asymptotic").pvalue)
     ranks = stats.rankdata(np.abs(differences))  # (N,)
     # The ranks of zeros are split equally between both sides, whatever the signs of the others.
-    return _compute_exact_p(ranks[is_signed], np.sum(ranks[differences > 0]))
+    return compute_exact_p(ranks[is_signed], np.sum(ranks[differences > 0]))
 
 
 def sum_signed_ranks(scores: np.ndarray, base_scores: np.ndarray) -> float:
@@ -625,7 +625,7 @@ def _subtract_rounded(scores: np.ndarray, base_scores: np.ndarray) -> np.ndarray
     return _round_relative(both[:, 0] - both[:, 1], np.max(np.abs(both)))
 
 
-def _compute_exact_p(ranks: np.ndarray, observed: float) -> float:
+def compute_exact_p(ranks: np.ndarray, observed: float) -> float:
     """Return the two-sided p-value of a sum of positive ranks over all sign assignments to ranks of shape (m,)."""
     # A rank shared by ties is a multiple of 1/2, so twice a rank is a whole number of steps.
     steps = np.round(2 * ranks).astype(int)  # (m,)

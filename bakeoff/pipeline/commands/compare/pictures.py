@@ -1,11 +1,10 @@
 """Pictures of comparisons: mean ranks and fold scores, for a page and as files for papers and slides."""
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -126,39 +125,6 @@ def _draw_name(axes: Axes, text: str, rank: float, row: float, side: str) -> Non
     axes.annotate(f"{text} ({format_statistic(rank)})", (end, row), (shift, 0), textcoords="offset points", **style)
 
 
-@in_style()
-def draw_fold_scores(
-    datasets: Sequence[str],
-    configurations: Sequence[str],
-    scores: Sequence[Sequence[np.ndarray]],
-    best: Sequence[Collection[int]],
-) -> Figure:
-    """Draw the mean and the standard deviation of fold scores, with the scores as dots, in a panel for each dataset.
-
-    Each panel has its own scale and shows its best mean in blue.
-
-    Parameters
-    ----------
-    datasets, configurations : sequence of str
-    scores : sequence of sequences of ndarray
-        ``scores[dataset][configuration]`` contains one score per fold, or is empty if there are none.
-    best : sequence of collections of int
-        For each dataset, the positions of the configurations with the best mean.
-    """
-    figure, panels = _make_rows(datasets, configurations)
-    with_points = sum(len(cell) for row in scores for cell in row) <= MAX_POINTS
-    for axes, row, marked in zip(panels, scores, best, strict=True):
-        table = pd.Series(np.concatenate(row), np.repeat(np.arange(len(row)), [*map(len, row)])).dropna()
-        for is_best, colour in ((False, MUTED_COLOUR), (True, CLASS_COLOURS[0])):
-            drawn = table[table.index.isin([*marked]) == is_best]
-            folds = drawn.groupby(level=0).agg(["mean", "std"])
-            if with_points:
-                axes.plot(drawn, drawn.index, "o", color=colour, alpha=0.4, markersize=3.5, markeredgewidth=0)
-            axes.errorbar(folds["mean"], folds.index, xerr=folds["std"], fmt="D", color=colour, markersize=4.5)
-        axes.locator_params(axis="x", nbins=4)
-    return figure
-
-
 def _make_rows(titles: Sequence[str], rows: Sequence[str]) -> tuple[Figure, list[Axes]]:
     """Return a figure with a panel per title and the same rows at 0, 1, 2, … in each, with names on the left."""
     texts = [wrap_name(row) for row in rows]
@@ -197,61 +163,53 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
     return figure, f"{caption} No two with a dot on the same bar differ significantly by {overall.test_name}."
 
 
-def draw_folds(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the picture of fold scores, or None if there are no scores."""
-    shown = [dataset for dataset in result.datasets if dataset.summaries]
-    if not shown or comparison.items is not None:
-        return None
-    names = [row.name for row in comparison.configurations][:MAX_DRAWN_CONFIGURATIONS]
-    scores = [
-        [np.array(comparison.find_cell(name, dataset.dataset).scores.get(result.metric, ())) for name in names]
-        for dataset in shown
-    ]
-    best = [
-        {names.index(row.configuration) for row in dataset.summaries if row.is_best and row.configuration in names}
-        for dataset in shown
-    ]
-    figure = draw_fold_scores([dataset.dataset for dataset in shown], names, scores, best)
-    label = comparison.find_metric(result.metric).label.capitalize()
-    caption = (
-        f"{label} of each fold, with mean (diamond) and standard deviation (line); the best mean of each dataset is "
-        f"blue. At most {MAX_DRAWN_CONFIGURATIONS} configurations are drawn."
-    )
-    return figure, caption
-
-
 @in_style()
-def draw_tiers(comparison: Comparison, result: MetricResult) -> Picture | None:
-    """Return the picture of the means and tiers of systems on items, or None if scores of folds are compared."""
-    if comparison.items is None:
+def draw_scores(comparison: Comparison, result: MetricResult) -> Picture | None:
+    """Return the picture of the scores of folds in a panel for each dataset, or of the tiers of systems on items.
+
+    Each panel has its own scale and shows the best in blue. Without any scores, there is no picture.
+    """
+    shown = [dataset for dataset in result.datasets if dataset.summaries]
+    if not shown:
         return None
-    metric = comparison.find_metric(result.metric)
-    tiers = comparison.items.list_tiers()
-    shown = result.datasets[0].summaries[:MAX_DRAWN_CONFIGURATIONS]
-    names = [f"{tiers[row.configuration]}  {row.configuration}" for row in shown]
-    figure, (axes,) = _make_rows([metric.label], names)
-    colours = MUTED_COLOUR, CLASS_COLOURS[0]
-    for number, row in enumerate(shown):
-        is_best = row.configuration in comparison.items.tiers[0]
-        axes.plot([row.low, row.mean, row.high], [number] * 3, "D-", markevery=[1], color=colours[is_best])
-    caption = (
-        f"{metric.label.capitalize()} of each system with its interval and its tier; systems of a tier are not told "
-        f"apart from its best, and tier A is blue. At most {MAX_DRAWN_CONFIGURATIONS} are drawn."
-    )
-    return figure, caption
+    items, label = comparison.items, comparison.find_metric(result.metric).label
+    rows = [row.name for row in comparison.configurations][:MAX_DRAWN_CONFIGURATIONS]
+    if items is None:
+        figure, panels = _make_rows([dataset.dataset for dataset in shown], rows)
+    else:
+        shown, tiers = shown[:1], items.list_tiers()
+        figure, panels = _make_rows([label], [f"{tiers[name]}  {name}" for name in rows])
+    cells = {(cell.configuration, cell.dataset): cell.scores.get(result.metric, ()) for cell in comparison.cells}
+    with_points = sum(map(len, cells.values())) <= MAX_POINTS
+    for axes, dataset in zip(panels, shown, strict=True):
+        for number, name in enumerate(rows):
+            row = dataset.find_summary(name)
+            if row is None:
+                continue
+            is_best = row.is_best if items is None else name in items.tiers[0]
+            colour = CLASS_COLOURS[0] if is_best else MUTED_COLOUR
+            low, high = (row.mean - row.std, row.mean + row.std) if items is None else (row.low, row.high)
+            scores = cells[name, dataset.dataset] if with_points else ()
+            axes.plot(scores, [number] * len(scores), "o", color=colour, alpha=0.4, markersize=3.5, markeredgewidth=0)
+            axes.plot([low, row.mean, high], [number] * 3, "D-", markevery=[1], color=colour, markersize=4.5)
+        axes.locator_params(axis="x", nbins=4)
+    caption = CAPTIONS[items is not None].format(label.capitalize())
+    return figure, f"{caption} At most {MAX_DRAWN_CONFIGURATIONS} are drawn."
 
 
-DRAWINGS: dict[str, Callable[[Comparison, MetricResult], Picture | None]] = {
-    DIAGRAM: draw_ranks,
-    "tiers": draw_tiers,
-    "fold_scores": draw_folds,
-}
-"""Name of a picture -> function that draws it."""
+CAPTIONS = (
+    "{} of each fold, with mean (diamond) and standard deviation (line); the best mean of each dataset is blue.",
+    "{} of each system with its interval and its tier; systems of a tier are not told apart from its best, and tier A "
+    "is blue.",
+)
+"""The caption of the scores of folds, and that of the tiers."""
 
 
 def draw_pictures(comparison: Comparison, result: MetricResult) -> dict[str, Picture]:
     """Return the pictures for a metric by name, the diagram first; those without data are omitted."""
-    return {name: drawn for name, draw in DRAWINGS.items() if (drawn := draw(comparison, result)) is not None}
+    scores = "fold_scores" if comparison.items is None else "tiers"
+    drawn = {DIAGRAM: draw_ranks(comparison, result), scores: draw_scores(comparison, result)}
+    return {name: picture for name, picture in drawn.items() if picture is not None}
 
 
 def write_pictures(comparison: Comparison, suffix: str) -> dict[str, bytes]:
@@ -285,7 +243,7 @@ def write_diagram(comparison: Comparison, suffix: str) -> bytes:
         The mean ranks were not tested, so there is no critical difference.
     """
     result = comparison.results[0]
-    picture = draw_ranks(comparison, result) or draw_tiers(comparison, result)
+    picture = (draw_ranks if comparison.items is None else draw_scores)(comparison, result)
     if picture is None:
         reason = "there is one dataset." if result.overall is None else result.overall.too_few
         raise UserError(

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from bakeoff.pipeline.commands.compare.cells import score_runs
-from bakeoff.pipeline.commands.compare.power import Pairs, PilotItems, PlannedFolds
 from bakeoff.pipeline.commands.compare.request import (
     DIFFERENCES,
     TABLE_EXTENSIONS,
@@ -23,7 +22,15 @@ from bakeoff.pipeline.commands.compare.request import (
 )
 from bakeoff.pipeline.commands.compare.run_grid import UNPAIRED_KEYS, RunFacts, describe_run, group_by
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
-from bakeoff.pipeline.commands.compare.study_size import TIMES, describe_folds, describe_sizes, measure_folds
+from bakeoff.pipeline.commands.compare.study_size import (
+    TIMES,
+    Pairs,
+    PilotItems,
+    PlannedFolds,
+    describe_folds,
+    describe_sizes,
+    measure_folds,
+)
 from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.config.words import read_list
 from bakeoff.pipeline.errors import UserError

@@ -8,10 +8,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from comparisons import make_comparison
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from bakeoff.pipeline.commands.compare.pictures import draw_critical_difference, draw_fold_scores
+from bakeoff.pipeline.commands.compare.comparison import Comparison
+from bakeoff.pipeline.commands.compare.pictures import draw_critical_difference, draw_scores
 from bakeoff.pipeline.figures.panels import CLASS_COLOURS, render_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -20,8 +22,7 @@ DEMSAR_RANKS = [3.143, 2.0, 2.893, 1.964]
 
 
 def test_svg_is_well_formed_and_refers_to_its_own_ids_alone() -> None:
-    scores = np.array([[0.9, 0.8], [1.0, 0.1]])
-    figure = draw_fold_scores(["iris"], ["_knn", "svm"], [[*scores]], [{0}])
+    figure = draw(make_comparison(["iris"], ["_knn", "svm"]))
     svg = render_svg(figure, "one", 'a <description> & "more"')
     root = ElementTree.fromstring(svg)
     assert root.get("aria-label") == 'a <description> & "more"'
@@ -74,12 +75,21 @@ def test_ranks_groups_and_the_critical_difference_are_to_scale_and_names_joined_
     assert len(texts) == 4
 
 
+def draw(comparison: Comparison) -> Figure:
+    picture = draw_scores(comparison, comparison.results[0])
+    assert picture is not None
+    return picture[0]
+
+
 def test_dots_are_the_scores_and_diamonds_the_means_of_which_the_best_is_blue() -> None:
-    low = np.array([0.5, 0.6, 0.7, 0.7, np.nan])
-    high = np.array([0.8, 0.8, 0.9, 0.95, 1.0])
-    lines: list[Any] = list(draw_fold_scores(["iris"], ["knn", "svm"], [[low, high]], [{1}]).axes[0].lines)
-    means = {to_hex(line.get_color()): line.get_xdata().tolist() for line in lines if line.get_marker() == "D"}
-    assert means[CLASS_COLOURS[0].lower()] == pytest.approx([high.mean()])
-    assert np.ravel(sorted(means.values())) == pytest.approx([np.nanmean(low), high.mean()])
+    comparison = make_comparison(["iris"], ["knn", "svm", "mlp"], failed=[("mlp", "iris")])
+    lines: list[Any] = list(draw(comparison).axes[0].lines)
+    drawn = [(to_hex(line.get_color()), line.get_xdata()) for line in lines if line.get_marker() == "D"]
+    best, other = comparison.results[0].datasets[0].summaries
+    expected = {row.configuration: [row.mean - row.std, row.mean, row.mean + row.std] for row in (best, other)}
+    blue = [ends for colour, ends in drawn if colour == CLASS_COLOURS[0].lower()]
+    assert blue == [pytest.approx(expected[best.configuration])]
+    assert np.sort(np.concatenate([ends for _, ends in drawn])) == pytest.approx(np.sort([*expected.values()], None))
     points = np.concatenate([line.get_xdata() for line in lines if line.get_marker() == "o"])
-    assert sorted(points) == sorted([*low[:4], *high])
+    scores = [score for cell in comparison.cells for score in cell.scores.get("test_accuracy", ())]
+    assert sorted(points) == sorted(scores)

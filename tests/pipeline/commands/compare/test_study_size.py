@@ -18,14 +18,14 @@ from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     compute_wilcoxon_p,
     estimate_requirement,
 )
-from bakeoff.pipeline.commands.compare.power import (
+from bakeoff.pipeline.commands.compare.study_size import (
     Pairs,
     PilotItems,
     PlannedFolds,
     _find_critical_sum,
     find_least_wins,
+    find_spread,
 )
-from bakeoff.pipeline.commands.compare.study_size import find_spread
 
 ONE_PAIR = Pairs(1, 0.05)
 FOLDS = ("evaluation=repeated_kfold", "evaluation.folds=4")
