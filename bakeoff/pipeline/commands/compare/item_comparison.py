@@ -31,6 +31,7 @@ from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     Requirement,
     compute_friedman_test,
     compute_posterior,
+    count_least_datasets,
     estimate_requirement,
 )
 from bakeoff.pipeline.commands.compare.item_scores import CLUSTER, DATASET, ItemScores
@@ -156,10 +157,17 @@ def _compare_pairs(
     p_holm, levels = adjust_by_holm(np.array(p_values)).tolist(), find_holm_levels(p_values, alpha).tolist()
     for (i, j), pair, p, equal, level in zip(numbers, found, p_holm, p_equal, levels, strict=True):
         # A pair that is told apart needs no more items, and the noncentral t distribution takes milliseconds.
-        needed = NOTHING if p <= alpha else estimate_requirement(pair.test, 1, tests.n_items, level)
+        needed = NOTHING if p <= alpha else _estimate_items(pair.test, tests.n_items, level)
         stop = PairStop(replace(pair.test, p=pair.p_value), p, answer=answer_pair(p, equal, alpha))
         own = describe_pair((systems[i], systems[j]), stop, needed, rope, alpha)
         yield ItemPair(**vars(own), wins=pair.wins, losses=pair.losses, p_error=pair.p_error)
+
+
+def _estimate_items(test: CorrectedTTest, n_items: int, level: float) -> Requirement:
+    """Return how many items a difference needs, which are in as many clusters as a p-value below the level needs."""
+    needed = estimate_requirement(test, 1, n_items, level)
+    least = math.ceil(count_least_datasets(1, level) * n_items / test.n_folds)
+    return replace(needed, rows=None if needed.rows is None else max(needed.rows, least))
 
 
 def _test_equality(test: CorrectedTTest, rope: float, width: float) -> float:
@@ -238,8 +246,7 @@ def _write_notes(results: Sequence[DatasetResult], design: ItemDesign, settings:
     """Yield notes on all systems, few clusters, drawn exchanges, equal means, datasets, and the base."""
     if not math.isnan(design.cochran_q):
         yield f"All systems together: Cochran's Q = {format_statistic(design.cochran_q)}, {equate_p(design.cochran_p)}."
-    if design.n_clusters < MIN_CLUSTERS:
-        yield _describe_few(design, len(results[0].pairs), settings.alpha)
+    yield from _describe_few(design, len(results[0].pairs), settings.alpha)
     error = max(pair.p_error for pair in _list_pairs(results))
     if error:
         yield f"p-values are from random exchanges with a fixed seed; their standard error is at most {error:.1g}."
@@ -252,15 +259,15 @@ def _write_notes(results: Sequence[DatasetResult], design: ItemDesign, settings:
         yield f"The base is {settings.base}, the best; base=NAME selects another."
 
 
-def _describe_few(design: ItemDesign, n_pairs: int, alpha: float) -> str:
-    """Return how far a result on few clusters can be trusted, and whether the tests can tell any pair apart."""
+def _describe_few(design: ItemDesign, n_pairs: int, alpha: float) -> Iterator[str]:
+    """Yield how far a result on few clusters can be trusted, and whether the tests can tell any pair apart."""
     counted = count_nouns(design.n_clusters, "cluster" if design.cluster else "item")
+    if design.n_clusters < MIN_CLUSTERS:
+        yield f"With only {counted}, intervals are rough."
     least = 2.0 ** (1 - design.n_clusters)
-    rough = f"With only {counted}, intervals are rough"
-    if least * n_pairs <= alpha:
-        return f"{rough}."
-    holm = f", times {n_pairs} by Holm's correction" * (n_pairs > 1)
-    return (
-        f"{rough}, and no pair can be told apart at α = {alpha:g}: none of {2**design.n_clusters} exchanges gives a "
-        f"p-value below {format_p(least)}{holm}. Only more would help."
-    )
+    if least * n_pairs > alpha:
+        holm = f", times {n_pairs} by Holm's correction" * (n_pairs > 1)
+        yield (
+            f"No pair can be told apart at α = {alpha:g} on {counted}: none of {2**design.n_clusters} exchanges gives "
+            f"a p-value below {format_p(least)}{holm}. More of them or fewer systems would help."
+        )

@@ -194,7 +194,8 @@ def draw_scores(comparison: Comparison, result: MetricResult) -> Picture | None:
             axes.plot([low, row.mean, high], [number] * 3, "D-", markevery=[1], color=colour, markersize=4.5)
         axes.locator_params(axis="x", nbins=4)
     caption = CAPTIONS[items is not None].format(label.capitalize())
-    return figure, f"{caption} At most {MAX_DRAWN_CONFIGURATIONS} are drawn."
+    n_hidden = len(comparison.configurations) - len(rows)
+    return figure, caption + f" {n_hidden} more are not drawn." * (n_hidden > 0)
 
 
 CAPTIONS = (

@@ -159,11 +159,24 @@ def test_few_clusters_that_cannot_tell_anything_apart_say_so() -> None:
     pair = find_pair(result, "first", "second")
     assert pair.p_value == 2 / 2**5
     assert not pair.is_told_apart
-    (note,) = [note for note in result.notes if "5 clusters" in note]
-    assert "no pair can be told apart at α = 0.05: none of 32 exchanges gives a p-value below .062" in note
+    rough, hopeless = [note for note in result.notes if "5 clusters" in note]
+    assert rough == "With only 5 clusters, intervals are rough."
+    assert (
+        "No pair can be told apart at α = 0.05 on 5 clusters: none of 32 exchanges gives a p-value below .062"
+        in hopeless
+    )
     wider = compare(table.assign(repo=np.arange(100) % 8), cluster="repo")
     assert "With only 8 clusters, intervals are rough." in wider.notes
     assert not any("clusters" in note for note in compare(table.assign(repo=np.arange(100)), cluster="repo").notes)
+
+
+def test_many_systems_on_clusters_that_cannot_tell_any_pair_apart_say_so() -> None:
+    outcomes = make_outcomes()
+    result = compare(pd.concat([outcomes.assign(system=outcomes["system"] + str(i)) for i in range(4)]), cluster="repo")
+    assert not result.pairs["is_told_apart"].any()
+    assert any(
+        "on 12 clusters: none of 4096 exchanges" in note and "times 120 by Holm" in note for note in result.notes
+    )
 
 
 def test_attempts_are_averaged_within_an_item() -> None:
