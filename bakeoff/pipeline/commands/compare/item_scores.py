@@ -130,10 +130,11 @@ def _read_labels(frame: pd.DataFrame, columns: Mapping[str, str], name: str) -> 
     labels = pd.DataFrame({DATASET: pd.Categorical.from_codes(rows, [""])})
     for key in columns.keys() - {SCORE}:
         cells = frame[columns[key]]
-        reject_cells(cells.isna(), cells, name, "a name is missing; fill it in, or remove the row")
         codes, names = pd.factorize(cells)
-        own, tidy = pd.factorize(np.array([tidy_name(str(cell).strip()) for cell in names], dtype=object))
-        labels[key] = pd.Categorical.from_codes(own[codes], tidy)
+        own, tidy = pd.factorize(np.array([tidy_name(str(cell).strip()) for cell in (*names, "")], dtype=object))
+        is_missing = own[codes] == own[-1]  # the code of a missing name is -1, that of the empty name at the end
+        reject_cells(pd.Series(is_missing), cells, name, "a name is missing; fill it in, or remove the row")
+        labels[key] = pd.Categorical.from_codes(own[codes], tidy).remove_categories("")
     units = labels.groupby([DATASET, ITEM], sort=False, observed=True).ngroup()
     problem = f"an earlier row has the same system, item and attempt; number repetitions in a column {ATTEMPT}"
     is_repeated = labels.drop(columns=CLUSTER, errors="ignore").duplicated()
