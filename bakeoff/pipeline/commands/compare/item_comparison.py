@@ -33,6 +33,7 @@ from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     compute_posterior,
     count_least_datasets,
     estimate_requirement,
+    round_scores,
 )
 from bakeoff.pipeline.commands.compare.item_scores import CLUSTER, DATASET, ItemScores
 from bakeoff.pipeline.commands.compare.item_tests import MCNEMAR, ItemTests, Tests, find_tiers, make_design
@@ -119,7 +120,7 @@ def _digest(table: pd.DataFrame) -> str:
 
 def _make_tests(table: pd.DataFrame) -> ItemTests:
     clusters, datasets = (pd.factorize(table.index.get_level_values(level))[0] for level in (CLUSTER, DATASET))
-    return ItemTests(np.ascontiguousarray(table.to_numpy().T), make_design(clusters, datasets))
+    return ItemTests(np.ascontiguousarray(round_scores(table.to_numpy()).T), make_design(clusters, datasets))
 
 
 def _rank(estimates: Mapping[str, CorrectedTTest], metric: ComparedMetric) -> dict[str, float]:

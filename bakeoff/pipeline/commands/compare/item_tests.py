@@ -31,11 +31,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.commands.compare.hypothesis_tests import (
-    CorrectedTTest,
-    compute_corrected_t_test,
-    subtract_scores,
-)
+from bakeoff.pipeline.commands.compare.hypothesis_tests import CorrectedTTest, compute_corrected_t_test
 from bakeoff.pipeline.stages.scoring.metrics import Metric, compute_score
 from bakeoff.pipeline.stages.scoring.predictions import Predictions
 
@@ -76,18 +72,18 @@ class Design(NamedTuple):
         The cluster of each item, numbered from 0; without clusters, each item is its own.
     strata : ndarray of int of shape (n,)
         The dataset of each item, or 0 for all if a cluster is in several datasets, or is the only one of one.
-    factors : ndarray of shape (G,)
-        ``G / (G - 1)`` of the dataset of each cluster.
+    weights : ndarray of shape (G,)
+        The roots of ``G / (G - 1)`` of the dataset of each cluster, times that of ``(G - 1) G`` of all clusters.
     """
 
     clusters: np.ndarray
     strata: np.ndarray
-    factors: np.ndarray
+    weights: np.ndarray
 
     @property
     def n_clusters(self) -> int:
         """G: the number of clusters, or of items without clusters."""
-        return len(self.factors)
+        return len(self.weights)
 
     @property
     def has_clusters(self) -> bool:
@@ -106,7 +102,8 @@ def make_design(clusters: np.ndarray, datasets: np.ndarray) -> Design:
     if len(of_clusters) > n_clusters or np.bincount(of_clusters).min() < 2:
         datasets, of_clusters = np.zeros_like(datasets), np.zeros(n_clusters, dtype=int)
     sizes = np.bincount(of_clusters)
-    return Design(clusters, datasets, (sizes / np.maximum(sizes - 1, 1))[of_clusters])
+    factors = (sizes / np.maximum(sizes - 1, 1))[of_clusters]  # (G,)
+    return Design(clusters, datasets, np.sqrt(factors * (n_clusters - 1) * n_clusters))
 
 
 def compute_clustered_t_test(values: np.ndarray, design: Design, confidence: float = 0.95) -> CorrectedTTest:
@@ -135,7 +132,7 @@ def compute_clustered_t_test(values: np.ndarray, design: Design, confidence: flo
     means = np.bincount(design.strata, values) / np.bincount(design.strata)
     sums = design.sum_clusters(values - means[design.strata])  # (G,)
     # G values with the same mean, whose variance over G is that of the mean.
-    deviations = sums * np.sqrt(design.factors * (design.n_clusters - 1) * design.n_clusters) / len(values)
+    deviations = sums * design.weights / len(values)
     test = compute_corrected_t_test(values.mean() + deviations, 0, confidence, n_means=len(means))
     return replace(test, standard_deviation=float(np.std(values, ddof=1)))
 
@@ -166,6 +163,7 @@ class ItemTests(NamedTuple):
     Attributes
     ----------
     scores : ndarray of shape (k, n)
+        Scores that are equal up to rounding are equal.
     design : Design
     """
 
@@ -197,9 +195,9 @@ class ItemTests(NamedTuple):
         """Yield the test of each pair; with the sign 1, greater scores are better, and with -1 they are worse."""
         tests, counts = [], []
         for i, j in pairs:
-            differences = sign * subtract_scores(self.scores[i], self.scores[j])
+            differences = sign * (self.scores[i] - self.scores[j])
             tests.append(compute_clustered_t_test(differences, self.design, confidence))
-            counts.append((int(np.sum(differences > 0)), int(np.sum(differences < 0))))
+            counts.append((np.count_nonzero(differences > 0), np.count_nonzero(differences < 0)))
         if self.name == MCNEMAR:
             p_values = [float(stats.binomtest(wins, max(wins + losses, 1)).pvalue) for wins, losses in counts]
             errors = [0.0] * len(counts)
