@@ -197,7 +197,7 @@ class ItemTests(NamedTuple):
         for i, j in pairs:
             differences = sign * (self.scores[i] - self.scores[j])
             tests.append(compute_clustered_t_test(differences, self.design, confidence))
-            counts.append((np.count_nonzero(differences > 0), np.count_nonzero(differences < 0)))
+            counts.append((int(np.count_nonzero(differences > 0)), int(np.count_nonzero(differences < 0))))
         if self.name == MCNEMAR:
             p_values = [float(stats.binomtest(wins, max(wins + losses, 1)).pvalue) for wins, losses in counts]
             errors = [0.0] * len(counts)
