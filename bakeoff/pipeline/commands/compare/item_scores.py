@@ -128,13 +128,15 @@ def _read_labels(frame: pd.DataFrame, columns: Mapping[str, str], name: str) -> 
     """Return the names in each row by their meaning; reject an item twice, and an item in two clusters."""
     rows = np.zeros(len(frame), dtype=int)
     labels = pd.DataFrame({DATASET: pd.Categorical.from_codes(rows, [""])})
-    for key in columns.keys() - {SCORE}:
-        cells = frame[columns[key]]
+    for key, column in columns.items():
+        if key == SCORE:
+            continue
+        cells = frame[column]
         codes, names = pd.factorize(cells)
         own, tidy = pd.factorize(np.array([tidy_name(str(cell).strip()) for cell in (*names, "")], dtype=object))
         is_missing = own[codes] == own[-1]  # the code of a missing name is -1, that of the empty name at the end
         reject_cells(pd.Series(is_missing), cells, name, "a name is missing; fill it in, or remove the row")
-        labels[key] = pd.Categorical.from_codes(own[codes], tidy).remove_categories("")
+        labels[key] = pd.Categorical.from_codes(own[codes], tidy[:-1])
     units = labels.groupby([DATASET, ITEM], sort=False, observed=True).ngroup()
     problem = f"an earlier row has the same system, item and attempt; number repetitions in a column {ATTEMPT}"
     is_repeated = labels.drop(columns=CLUSTER, errors="ignore").duplicated()
