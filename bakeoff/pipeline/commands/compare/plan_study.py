@@ -24,6 +24,7 @@ from bakeoff.pipeline.commands.compare.run_grid import UNPAIRED_KEYS, RunFacts, 
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
 from bakeoff.pipeline.commands.compare.study_size import (
     TIMES,
+    Finding,
     Pairs,
     PilotItems,
     PlannedFolds,
@@ -66,18 +67,18 @@ def plan_study(words: Sequence[str]) -> int:
         The command line is invalid, or the spread of differences is not known.
     """
     if any(word.startswith("rates=") for word in words):
-        return _print_lines([_plan_rates(read_request("plan", RatesRequest, words))])
+        return _print_findings([_plan_rates(read_request("plan", RatesRequest, words))])
     own, others = _divide_words(words)
     request = read_request("plan", CompareRequest, own)
     if request.table is not None:
         if others:
             keys = join_words((DIFFERENCE, *TABLE_KEYS))
             raise UserError(f"{others[0]}: with {request.table.name}, the keys of plan are {keys}; leave others out.")
-        return _print_lines(describe_sizes(make_comparison(replace(request, keep=False)), request.differences))
+        return _print_findings(describe_sizes(make_comparison(replace(request, keep=False)), request.differences))
     report = run_sweep([*others, "dry_run=true"])
     if report is None or report.is_refused:
         return find_status(report)
-    return _print_lines(_plan_jobs(request, report.plan.jobs))
+    return _print_findings(_plan_jobs(request, report.plan.jobs))
 
 
 def _divide_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -99,24 +100,25 @@ def _divide_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return own, others
 
 
-def _print_lines(lines: Iterable[str]) -> int:
-    for line in lines:
-        print(show_in_line(line))
+def _print_findings(findings: Iterable[Finding]) -> int:
+    for finding in findings:
+        print(show_in_line(finding.sentence))
     return 0
 
 
-def _plan_rates(request: RatesRequest) -> str:
+def _plan_rates(request: RatesRequest) -> Finding:
     """Return how many items show the difference of two rates."""
     first, second = map(float, request.rates)
     difference = abs(first - second)
     deviation = math.sqrt(max(0.0, 1 - request.agreement - difference**2))
     pilot = PilotItems(deviation, MANY_ITEMS, MANY_ITEMS, True)
-    needed = count_nouns(pilot.count_items(difference, Pairs(1, request.alpha)), "item")
+    needed = pilot.count_items(difference, Pairs(1, request.alpha))
     test = f"McNemar's exact test, α = {request.alpha:g}"
-    return f"{TIMES} about {needed} would show a difference of {difference:.4g} ({test})."
+    sentence = f"{TIMES} about {count_nouns(needed, 'item')} would show a difference of {difference:.4g} ({test})."
+    return Finding(sentence, {"items": {f"{difference:.4g}": needed}})
 
 
-def _plan_jobs(request: CompareRequest, jobs: Sequence[Job]) -> Iterator[str]:
+def _plan_jobs(request: CompareRequest, jobs: Sequence[Job]) -> Iterator[Finding]:
     """Yield which differences planned jobs would find, and from which runs their spread is known."""
     of_dataset = group_by(jobs, lambda job: job.dataset)
     evaluations = [job.spec["evaluation"] for job in jobs if job.hash]
@@ -143,9 +145,14 @@ def _plan_jobs(request: CompareRequest, jobs: Sequence[Job]) -> Iterator[str]:
     pairs = Pairs(math.comb(n_configurations, 2), request.alpha)
     yield from describe_folds(planned, len(of_dataset), request.differences, pairs)
     n_single = sum(each.repeats == 1 for each in pilots.values())
-    yield f"Spread of the differences: {len(pilots) - n_single} from several stored repeats, {n_single} from one."
+    n_repeated = len(pilots) - n_single
+    yield Finding(
+        f"Spread of the differences: {n_repeated} from several stored repeats, {n_single} from one.",
+        {"spreads_from_repeats": n_repeated, "spreads_from_one_repeat": n_single},
+    )
     if unknown:
-        yield f"It is unknown for the other datasets; a pilot measures it: {_write_pilot(unknown)}"
+        pilot = _write_pilot(unknown)
+        yield Finding(f"It is unknown for the other datasets; a pilot measures it: {pilot}", {"pilot": pilot})
 
 
 def _find_pilots(request: CompareRequest, jobs: Sequence[Job]) -> dict[str, PlannedFolds]:

@@ -179,7 +179,8 @@ def compare_selection(store: Store, selection: Selection, request: SelectionRequ
 def _add_sizes(comparison: Comparison, request: SelectionRequest) -> Comparison:
     """Return a comparison with notes on how large a study must be, if it is requested."""
     differences = request.differences if isinstance(request, CompareRequest) else ()
-    return replace(comparison, notes=(*comparison.notes, *describe_sizes(comparison, differences)))
+    sizes = [finding.sentence for finding in describe_sizes(comparison, differences)]
+    return replace(comparison, notes=(*comparison.notes, *sizes))
 
 
 def _count_looks(comparison: Comparison, request: CompareRequest) -> Comparison:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -171,7 +171,26 @@ class PilotItems(NamedTuple):
         return math.ceil(max(root**2, least))
 
 
-def describe_sizes(comparison: Comparison, differences: Sequence[float]) -> Iterator[str]:
+class Finding(NamedTuple):
+    """A sentence on the size of a study, and the numbers in it.
+
+    Attributes
+    ----------
+    sentence : str
+    numbers : dict of str to object
+        Plain values by name, with differences and numbers of datasets as the keys of mappings.
+    """
+
+    sentence: str
+    numbers: dict[str, Any]
+
+
+def collect_numbers(findings: Iterable[Finding]) -> dict[str, Any]:
+    """Return the numbers of all findings, for JSON and for Python."""
+    return {key: value for finding in findings for key, value in finding.numbers.items()}
+
+
+def describe_sizes(comparison: Comparison, differences: Sequence[float]) -> Iterator[Finding]:
     """Yield which differences a comparison would find, and which ones larger studies would.
 
     Parameters
@@ -234,18 +253,24 @@ def find_spread(scores: np.ndarray) -> float:
 
 def describe_folds(
     folds: Sequence[PlannedFolds], n_datasets: int, differences: Sequence[float], pairs: Pairs
-) -> Iterator[str]:
+) -> Iterator[Finding]:
     """Yield which differences are found on single datasets, and which share of wins over all datasets."""
     if folds:
-        found = join_words(_count_found(folds, differences, pairs, f" of {count_nouns(len(folds), 'dataset')}"))
-        yield f"{TIMES} this study would find a difference of {found} ({_describe_pairs(pairs)})."
+        found = _count_found(folds, differences, pairs)
+        sizes = _write_found(found, f" of {count_nouns(len(folds), 'dataset')}")
+        sentence = f"{TIMES} this study would find a difference of {sizes} ({_describe_pairs(pairs)})."
+        yield Finding(sentence, {"datasets": len(folds), "datasets_with_difference": found})
         repeats = next((more for more in MORE_REPEATS if folds[0].folds > 1 and folds[0].repeats < more), 0)
         if repeats:
-            longer = [each._replace(repeats=repeats) for each in folds]
-            yield f"With evaluation.repeats={repeats}: {join_words(_count_found(longer, differences, pairs))}."
-    now, then = (find_least_wins(number, pairs) for number in (n_datasets, n_datasets + MORE_DATASETS))
-    counted = f"Over {count_nouns(n_datasets, 'dataset')} it would find"
-    yield f"{counted} {_describe_wins(now)}; with {MORE_DATASETS} datasets more, {_describe_wins(then)}."
+            more = _count_found([each._replace(repeats=repeats) for each in folds], differences, pairs)
+            sentence = f"With evaluation.repeats={repeats}: {_write_found(more)}."
+            yield Finding(sentence, {f"datasets_with_difference_in_{repeats}_repeats": more})
+    wins = {number: find_least_wins(number, pairs) for number in (n_datasets, n_datasets + MORE_DATASETS)}
+    now, then = map(_describe_wins, wins.values())
+    yield Finding(
+        f"Over {count_nouns(n_datasets, 'dataset')} it would find {now}; with {MORE_DATASETS} datasets more, {then}.",
+        {"share_of_wins": {str(number): least and least.share for number, least in wins.items()}},
+    )
 
 
 def _describe_wins(least: LeastWins | None) -> str:
@@ -254,23 +279,28 @@ def _describe_wins(least: LeastWins | None) -> str:
     return f"a learner that wins on {format_percent(least.share)} of them (± {100 * least.error:.1g} % by simulation)"
 
 
-def _count_found(
-    folds: Sequence[PlannedFolds], differences: Sequence[float], pairs: Pairs, remark: str = ""
-) -> Iterator[str]:
-    """Yield on how many datasets each difference is found, with a remark after the first one."""
-    for size in differences:
-        count = sum(each.compute_power(size, pairs) >= POWER for each in folds)
-        yield f"{size:g} on {count}{remark}"
-        remark = ""
+def _count_found(folds: Sequence[PlannedFolds], differences: Sequence[float], pairs: Pairs) -> dict[str, int]:
+    """Return on how many datasets each difference is found."""
+    return {f"{size:g}": sum(each.compute_power(size, pairs) >= POWER for each in folds) for size in differences}
 
 
-def _describe_items(pilot: PilotItems, differences: Sequence[float], pairs: Pairs) -> str:
+def _write_found(found: dict[str, int], remark: str = "") -> str:
+    """Return the counts of `_count_found` in words, with a remark after the first one."""
+    first, *others = (f"{size} on {count}" for size, count in found.items())
+    return join_words([first + remark, *others])
+
+
+def _describe_items(pilot: PilotItems, differences: Sequence[float], pairs: Pairs) -> Finding:
     if math.isnan(pilot.deviation):
-        return "No two systems have different means, so it is unknown how many items a difference needs."
-    found = format_score(pilot.find_difference(pairs))
-    counts = [f"{count_nouns(pilot.count_items(size, pairs), 'item')} for {size:g}" for size in differences]
-    needed = f"needed are about {join_words(counts)}"
-    return f"{TIMES} these items would show a difference of {found}; {needed} ({_describe_pairs(pairs)})."
+        return Finding("No two systems have different means, so it is unknown how many items a difference needs.", {})
+    detectable = pilot.find_difference(pairs)
+    needed = {f"{size:g}": pilot.count_items(size, pairs) for size in differences}
+    counts = join_words([f"{count_nouns(count, 'item')} for {size}" for size, count in needed.items()])
+    return Finding(
+        f"{TIMES} these items would show a difference of {format_score(detectable)}; needed are about {counts} "
+        f"({_describe_pairs(pairs)}).",
+        {"detectable": detectable, "items": needed},
+    )
 
 
 def _describe_pairs(pairs: Pairs) -> str:

@@ -23,6 +23,8 @@ from bakeoff.pipeline.commands.compare.study_size import (
     PilotItems,
     PlannedFolds,
     _find_critical_sum,
+    collect_numbers,
+    describe_folds,
     find_least_wins,
     find_spread,
 )
@@ -133,6 +135,20 @@ def test_the_notes_of_a_comparison_say_how_large_a_study_must_be(bakeoff: Bakeof
     assert "difference of 0.9 on 1 of 1 dataset" in notes
     assert "With evaluation.repeats=10: 0.9 on 1." in notes
     assert "this study would find" not in read_notes(bakeoff, "sweep=latest", "keep=false")
+
+
+def test_the_numbers_of_the_sentences_are_plain_values() -> None:
+    folds = [PlannedFolds(10, 1, spread, 1 / 9) for spread in (0.01, 1.0)]
+    numbers = collect_numbers(describe_folds(folds, 2, [0.1], ONE_PAIR))
+    wins = numbers.pop("share_of_wins")
+    assert numbers == {
+        "datasets": 2,
+        "datasets_with_difference": {"0.1": 1},
+        "datasets_with_difference_in_3_repeats": {"0.1": 1},
+    }
+    assert wins["2"] is None
+    assert 0.5 < wins["22"] < 1
+    assert json.loads(json.dumps(wins)) == wins
 
 
 @pytest.mark.parametrize("words", [(), ("cluster=group",)], ids=["items", "clusters"])
