@@ -35,7 +35,7 @@ from bakeoff.pipeline.commands.compare.hypothesis_tests import (
     estimate_requirement,
     round_scores,
 )
-from bakeoff.pipeline.commands.compare.item_scores import CLUSTER, DATASET, ItemScores
+from bakeoff.pipeline.commands.compare.item_scores import CLUSTER, DATASET, ITEM, ItemScores
 from bakeoff.pipeline.commands.compare.item_tests import MCNEMAR, ItemTests, Tests, find_tiers, make_design
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stopping import EQUAL, PairStop, answer_pair
@@ -114,7 +114,8 @@ def _divide_by_dataset(table: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], li
 
 def _digest(table: pd.DataFrame) -> str:
     """Return what identifies items, in any order and whatever their scores."""
-    names = sorted(map("\t".join, table.index.droplevel(CLUSTER).map(lambda level: tuple(map(str, level)))))
+    datasets, items = (table.index.get_level_values(level).astype(str) for level in (DATASET, ITEM))
+    names = sorted(datasets + "\t" + items)
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:DIGEST_LETTERS]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 
@@ -77,7 +77,10 @@ def score_rows(facts: Sequence[RunFacts], description: str, request: CompareRequ
     (metric,) = choose_compared_metrics(request.metrics or (), runs, request.rope)
     score = metric.name.removeprefix(TEST_PREFIX)
     tables = {key: _read_predictions(own, store) for key, own in grid.items()}
-    models = {key: _encode_labels(table, tables.values()) for key, table in tables.items()}
+    models = {
+        key: _encode_labels(table, [other for (_, dataset), other in tables.items() if dataset == key[1]])
+        for key, table in tables.items()
+    }
     is_number = next(iter(models.values())).classes is None
     score_row = ROW_SCORES[score if score in ROW_SCORES else "mae" if is_number else "error"]
     scores = {
@@ -116,8 +119,8 @@ def _read_predictions(own: Sequence[RunFacts], store: Store) -> pd.DataFrame:
     return pd.concat(tables, keys=range(len(tables)), names=PLACE[:1]).reset_index(PLACE[0]).sort_values(PLACE)
 
 
-def _encode_labels(table: pd.DataFrame, tables: Iterable[pd.DataFrame]) -> Predictions:
-    """Return the predictions of a table, with the positions of labels among the classes of all tables."""
+def _encode_labels(table: pd.DataFrame, tables: Sequence[pd.DataFrame]) -> Predictions:
+    """Return the predictions of a table, with the positions of labels among the classes of all tables of a dataset."""
     truth, predicted = (table[column].to_numpy() for column in TEXTS)
     if pd.api.types.is_numeric_dtype(table["truth"]):
         return Predictions(truth, predicted)
@@ -144,6 +147,9 @@ def _rank_probabilities(model: Predictions, folds: Sequence[np.ndarray]) -> Pred
     return replace(model, probabilities=ranks)
 
 
+CURE = f"choose metrics={join_words(ROW_SCORES, 'or')}"
+
+
 def _test_predictions(
     metric: ComparedMetric,
     models: Sequence[Predictions],
@@ -159,7 +165,7 @@ def _test_predictions(
     if len({dataset for _, dataset in tables}) > 1 or not is_metric_name(score):
         raise UserError(
             f"compare: item=row compares {metric.label}, which is no mean over rows, on one dataset at a time and not "
-            f"if it is user-defined; select a dataset with filter=, or choose metrics={join_words(ROW_SCORES, 'or')}."
+            f"if it is user-defined; select a dataset with filter=, or {CURE}."
         )
     if score in RANKINGS and all(model.probabilities is not None for model in models):
         models = [_rank_probabilities(model, folds) for model in models]
@@ -172,11 +178,11 @@ def _test_predictions(
     else:
         raise UserError(
             f"compare: item=row: the stored {metric.label} does not follow from the stored predictions, as with "
-            f"weights of rows or decision values; choose metrics={join_words(ROW_SCORES, 'or')}."
+            f"weights of rows or decision values; {CURE}."
         )
     if MIN_EXCHANGES * tests.count_scored_rows(math.comb(len(models), 2)) > MAX_ROWS_IN_ALL:
         raise UserError(
             f"compare: item=row: exchanges of {count_nouns(len(items), 'prediction')} of {len(models)} configurations "
-            f"would take minutes by {metric.label}; select fewer runs, or metrics={join_words(ROW_SCORES, 'or')}."
+            f"would take minutes by {metric.label}; select fewer runs, or {CURE}."
         )
     return tests

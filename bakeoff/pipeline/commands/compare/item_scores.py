@@ -84,7 +84,7 @@ def read_item_scores(given: pd.DataFrame, name: str, request: CompareRequest) ->
         The table is neither long nor wide, or its scores cannot be paired by item.
     """
     frame = given.rename(columns=lambda column: tidy_name(str(column).strip())).reset_index(drop=True)
-    columns = _find_columns(frame, name, request)
+    columns = _find_columns(list(map(str, frame)), name, request)
     labels = _read_labels(frame, columns, name)
     others = [column for column in frame if column not in columns.values()]
     systems = [columns[SCORE]] if SCORE in columns else [column for column in others if _has_scores(frame[column])]
@@ -108,26 +108,26 @@ def read_item_scores(given: pd.DataFrame, name: str, request: CompareRequest) ->
     return ItemScores(common, metric, configurations, f"{count_nouns(len(frame), 'row')} of {name}", notes)
 
 
-def _find_columns(frame: pd.DataFrame, name: str, request: CompareRequest) -> dict[str, str]:
+def _find_columns(names: Sequence[str], name: str, request: CompareRequest) -> dict[str, str]:
     """Return the columns by their meaning; a wide table has none of systems and scores."""
     named = {key: column for key, column in ((ITEM, request.item), (CLUSTER, request.cluster)) if column}
-    absent = [column for column in named.values() if column not in frame]
-    if absent or not frame.columns.is_unique:
+    absent = [column for column in named.values() if column not in names]
+    if absent or len({*names}) < len(names):
         problem = f"no column {absent[0]}" if absent else "two columns of one name"
-        raise UserError(f"{name} has {problem}: its columns are {name_first(frame)}; {ITEM_SHAPE}.")
-    words = {column.lower(): column for column in reversed(list(frame)) if column not in named.values()}
+        raise UserError(f"{name} has {problem}: its columns are {name_first(names)}; {ITEM_SHAPE}.")
+    words = {column.lower(): column for column in reversed(names) if column not in named.values()}
     found = {MEANINGS.get(word, SCORE): words[word] for word in (request.metric.lower(), *MEANINGS) if word in words}
     if FOLD in found:
         raise UserError(f"{name} has a column {FOLD} besides item={request.item}, but {SHAPES}; remove one of both.")
     if (SYSTEM in found) != (SCORE in found):
-        raise UserError(f"{name} has the columns {name_first(frame)}; {SHAPES}; rename its columns.")
+        raise UserError(f"{name} has the columns {name_first(names)}; {SHAPES}; rename its columns.")
     return {**found, **named}
 
 
 def _read_labels(frame: pd.DataFrame, columns: Mapping[str, str], name: str) -> pd.DataFrame:
     """Return the names in each row by their meaning; reject an item twice, and an item in two clusters."""
     rows = np.zeros(len(frame), dtype=int)
-    labels = pd.DataFrame({DATASET: pd.Categorical.from_codes(rows, [""])})
+    labels = pd.DataFrame({DATASET: pd.Categorical.from_codes(rows, pd.Index([""]))})
     for key, column in columns.items():
         if key == SCORE:
             continue
@@ -136,7 +136,7 @@ def _read_labels(frame: pd.DataFrame, columns: Mapping[str, str], name: str) -> 
         own, tidy = pd.factorize(np.array([tidy_name(str(cell).strip()) for cell in (*names, "")], dtype=object))
         is_missing = own[codes] == own[-1]  # the code of a missing name is -1, that of the empty name at the end
         reject_cells(pd.Series(is_missing), cells, name, "a name is missing; fill it in, or remove the row")
-        labels[key] = pd.Categorical.from_codes(own[codes], tidy[:-1])
+        labels[key] = pd.Categorical.from_codes(own[codes], pd.Index(tidy[:-1]))
     units = labels.groupby([DATASET, ITEM], sort=False, observed=True).ngroup()
     problem = f"an earlier row has the same system, item and attempt; number repetitions in a column {ATTEMPT}"
     is_repeated = labels.drop(columns=CLUSTER, errors="ignore").duplicated()
@@ -144,9 +144,9 @@ def _read_labels(frame: pd.DataFrame, columns: Mapping[str, str], name: str) -> 
     if CLUSTER not in columns:
         return labels.assign(**{CLUSTER: units}).set_axis(units)
     item, cluster = columns[ITEM], columns[CLUSTER]
-    codes = labels[CLUSTER].cat.codes
+    numbers = labels[CLUSTER].cat.codes
     problem = f"an earlier row has its {item} in another {cluster}; give each item one cluster"
-    reject_cells(codes != codes.groupby(units).transform("first"), frame[cluster], name, problem)
+    reject_cells(numbers != numbers.groupby(units).transform("first"), frame[cluster], name, problem)
     return labels.set_axis(units)
 
 

@@ -352,12 +352,18 @@ def test_runs_are_compared_on_the_same_test_rows(bakeoff: Bakeoff) -> None:
 
 @pytest.mark.parametrize("metric", ["log_loss", "brier", "error"])
 def test_a_metric_that_is_a_mean_over_rows_is_that_of_the_run(bakeoff: Bakeoff, metric: str) -> None:
-    words = ("dataset=iris", "learner=knn,naive_bayes", "evaluation=holdout", f"evaluation.metrics=[accuracy,{metric}]")
-    assert bakeoff("-m", *words).status == 0
+    words = ("learner=knn,naive_bayes", "evaluation=holdout", f"evaluation.metrics=[accuracy,{metric}]")
+    assert bakeoff("-m", "dataset=moons,iris", *words).status == 0
     rows = json.loads(bakeoff("compare", "sweep=latest", "item=row", f"metrics={metric}", "to=json").out)
     folds = json.loads(bakeoff("compare", "sweep=latest", f"metrics={metric}", "to=json").out)
-    expected = {cell["configuration"]: cell["scores"][f"test_{metric}"][0] for cell in folds["cells"]}
-    found = {each["configuration"]: each["mean"] for each in rows["results"][0]["datasets"][0]["summaries"]}
+    expected = {
+        (cell["configuration"], cell["dataset"]): cell["scores"][f"test_{metric}"][0] for cell in folds["cells"]
+    }
+    found = {
+        (each["configuration"], dataset["dataset"]): each["mean"]
+        for dataset in rows["results"][0]["datasets"][1:]
+        for each in dataset["summaries"]
+    }
     assert found == pytest.approx(expected, rel=1e-9)
 
 
