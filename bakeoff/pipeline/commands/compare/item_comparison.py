@@ -271,5 +271,5 @@ def _describe_few(design: ItemDesign, n_pairs: int, alpha: float) -> Iterator[st
         holm = f", times {n_pairs} by Holm's correction" * (n_pairs > 1)
         yield (
             f"No pair can be told apart at α = {alpha:g} on {counted}: none of {2**design.n_clusters} exchanges gives "
-            f"a p-value below {format_p(least)}{holm}. More of them or fewer systems would help."
+            f"a p-value below {least:.2g}{holm}. More of them or fewer systems would help."
         )

@@ -165,7 +165,7 @@ def test_few_clusters_that_cannot_tell_anything_apart_say_so() -> None:
     rough, hopeless = [note for note in result.notes if "5 clusters" in note]
     assert rough == "With only 5 clusters, intervals are rough."
     assert (
-        "No pair can be told apart at α = 0.05 on 5 clusters: none of 32 exchanges gives a p-value below .062"
+        "No pair can be told apart at α = 0.05 on 5 clusters: none of 32 exchanges gives a p-value below 0.062"
         in hopeless
     )
     wider = compare(table.assign(repo=np.arange(100) % 8), cluster="repo")
