@@ -185,7 +185,10 @@ def _add_sizes(comparison: Comparison, request: SelectionRequest) -> Comparison:
 
 def _count_looks(comparison: Comparison, request: CompareRequest) -> Comparison:
     """Return a comparison of a table of items, with the systems that stored comparisons showed on the same items."""
-    store = open_store(request.tracking__uri, f"{request.tracking__experiment}{SUFFIX}")
+    try:
+        store = open_store(request.tracking__uri, f"{request.tracking__experiment}{SUFFIX}")
+    except UserError as error:
+        raise UserError(f"{error} With keep=false, the comparison needs no store.") from error
     query = f"{IS_FINISHED} and {write_condition(f'tags.{ITEMS_TAG}', comparison.datasets[0].digest)}"
     names = {row.name for row in comparison.configurations}
     shown = names.union(

@@ -330,6 +330,15 @@ def test_tables_are_stored_and_later_ones_of_the_same_items_count_their_systems(
         assert looks == expected
 
 
+def test_without_a_store_a_table_of_items_is_compared_by_keep_false(bakeoff: Bakeoff) -> None:
+    make_outcomes().to_csv(bakeoff.folder / "outcomes.csv", index=False)
+    words = ("compare", "outcomes.csv", "item=task", "tracking.uri=sqlite:///outcomes.csv")
+    refused = bakeoff(*words)
+    assert refused.status == 2
+    assert "With keep=false, the comparison needs no store." in refused.err
+    assert bakeoff(*words, "keep=false").status == 0
+
+
 def test_runs_are_compared_on_the_same_test_rows(bakeoff: Bakeoff) -> None:
     assert bakeoff("-m", "dataset=iris,wine", "learner=knn,naive_bayes", "evaluation=kfold").status == 0
     answer = bakeoff("compare", "sweep=latest", "item=row", "to=json")
