@@ -29,7 +29,7 @@ from bakeoff.pipeline.commands.serve import answer as answers
 from bakeoff.pipeline.commands.serve import server as app
 from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.model.pyfunc import Model, predict_table
-from bakeoff.pipeline.tables.output_file import format_json, make_records
+from bakeoff.pipeline.tables.document import format_json, make_records
 from bakeoff.pipeline.tracking.models import load_model
 
 TITANIC = Path(__file__).parents[2] / "examples" / "titanic" / "titanic.csv"

@@ -4,6 +4,8 @@ A verb is a first word that stands in the table of commands; its module is impor
 describe an experiment or a sweep and are passed to Hydra. Heavy packages are imported when a job runs, so that help,
 ``--cfg job`` and the error for a misspelled key appear immediately.
 
+With ``to=json``, standard output has one JSON document and nothing else.
+
 The exit code is 0 if all jobs are done, 1 if a job failed, 2 if the command was refused before anything ran, 130 or 143
 if the command was ended by Ctrl-C or SIGTERM, and 129 if the terminal was closed.
 """
@@ -20,16 +22,19 @@ import signal
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from errno import EINVAL, ENAMETOOLONG, EPIPE
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, final
 
+from bakeoff.pipeline.cli.refusal import describe_refusal
 from bakeoff.pipeline.commands import COMMANDS, Command
 from bakeoff.pipeline.config.flags import TRACEBACK_VARIABLE, VERSION_FLAG, shows_tracebacks
 from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError, did_you_mean, placing_errors
 from bakeoff.pipeline.system import find_signals
+from bakeoff.pipeline.tables.document import JSON_WORD, Answer
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
 from bakeoff.pipeline.text.wording import print_note
 from bakeoff.version import __version__
@@ -71,8 +76,8 @@ def load(name: str) -> Any:
     return getattr(importlib.import_module(f"bakeoff.pipeline.{module}"), attribute)
 
 
-def run_verb(verb: str, words: Sequence[str]) -> int:
-    """Run a verb, or print its help, and return the exit code.
+def run_verb(verb: str, words: Sequence[str]) -> int | Answer:
+    """Run a verb, or print its help, and return the exit code or the answer.
 
     Raises
     ------
@@ -80,10 +85,9 @@ def run_verb(verb: str, words: Sequence[str]) -> int:
         The request is invalid; the message begins with the verb.
     """
     if any(word in HELP_FLAGS for word in words) or (verb == "compare" and not words):
-        print(format_help(verb))
-        return 0
+        return show_help([verb])
     called = VERBS[verb]
-    run: Callable[[Any], int] = load(called.function)
+    run: Callable[[Any], int | Answer] = load(called.function)
     with placing_errors(verb):
         if called.words:
             return run(words)
@@ -106,7 +110,7 @@ def format_help(verb: str) -> str:
     return f"{usage}\n\n{summary}\n\n{format_arguments(request)}"
 
 
-def show_help(words: Sequence[str]) -> int:
+def show_help(words: Sequence[str]) -> Answer:
     """Print a description of verbs and the words that they accept; without a verb, print an overview.
 
     Raises
@@ -118,7 +122,30 @@ def show_help(words: Sequence[str]) -> int:
         if word not in VERBS:
             raise UserError(f"{word} is not a verb. {did_you_mean(word, VERBS)} For options, use `bakeoff list`.")
     print("\n\n".join(map(format_help, words)) or format_overview())
-    return 0
+    return Answer("help", lambda: {"verbs": [_describe_verb(verb) for verb in words or VERBS]})
+
+
+def _describe_verb(verb: str) -> Mapping[str, Any]:
+    """Return the words that a verb accepts, for programs."""
+    from bakeoff.pipeline.config.requests import list_arguments
+
+    called = VERBS[verb]
+    arguments = list_arguments(load(called.request)) if called.request else []
+    return {
+        "verb": verb,
+        "sentence": called.sentence,
+        "usage": format_help(verb).partition("\n\n")[0],
+        "words": [
+            {
+                "word": each.word,
+                "has_key": each.has_key,
+                "is_required": each.is_required,
+                "allowed": each.choices,
+                "sentence": each.describe(),
+            }
+            for each in arguments
+        ],
+    }
 
 
 def format_overview() -> str:
@@ -212,6 +239,8 @@ def main() -> NoReturn:
 
 def leave(status: int) -> NoReturn:
     """End the process, even if a call to the store is still waiting for an answer."""
+    if JSON_WORD in sys.argv:
+        os.dup2(STANDARD_ERROR, STANDARD_OUTPUT)  # libraries in C write what they have buffered when a process ends
     if any(thread.name == STORE_THREAD for thread in threading.enumerate()):
         # Python would wait for the threads in which MLflow receives files.
         for stream in (sys.stdout, sys.stderr):
@@ -256,58 +285,117 @@ def run_words(words: Sequence[str]) -> int:
     words : sequence of str
         The command line without the program name.
     """
+    if JSON_WORD not in words:
+        return _answer_words(words, answer_words).status
+    with reserving_output():
+        answer = _answer_words(words, _answer_program)
+    sys.stdout.write(answer.document)
+    return answer.status
+
+
+@contextmanager
+def reserving_output() -> Iterator[None]:
+    """Send what the block and its processes write to standard output to standard error."""
+    sys.stdout.flush()
+    output = os.dup(STANDARD_OUTPUT)
+    os.dup2(STANDARD_ERROR, STANDARD_OUTPUT)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(output, STANDARD_OUTPUT)
+        os.close(output)
+
+
+def _answer_program(words: Sequence[str]) -> Answer:
+    """Run a command line for a program, and return an answer whose document is made."""
+    is_of_experiments = words[0] not in VERBS or not VERBS[words[0]].request
+    answer = answer_words([word for word in words if word != JSON_WORD] if is_of_experiments else words)
+    if not answer.kind:
+        raise UserError(
+            f"{JSON_WORD}: this command has no answer for programs, and has printed to standard error; leave "
+            f"{JSON_WORD} out."
+        )
+    assert answer.document
+    return answer
+
+
+def answer_words(words: Sequence[str]) -> Answer:
+    """Run a command line and return its answer; that of a command without one has no kind.
+
+    Raises
+    ------
+    UserError
+        The command is refused.
+    """
     if VERSION_FLAG in words:
         print(f"bakeoff {__version__}")
-        return 0
+        return Answer("version", lambda: {"version": __version__})
+    _search_current_folder()
+    _require_database()
+    from bakeoff.pipeline.config.words import conceal_passwords, require_encoded
+
+    require_encoded([*words, os.getcwd()])
+    words = conceal_passwords(words)
+    if words and words[0] in VERBS:
+        answer = run_verb(words[0], words[1:])
+    elif any(word in HELP_FLAGS for word in words):
+        answer = show_help([])
+    elif words[:1] and words[0] in COMPLETION_FLAGS and words[-1].startswith(QUERY):
+        answer = _complete(words)
+    else:
+        _require_option(words)
+        answer = load(RUN_WORDS)(words)
+    return answer if isinstance(answer, Answer) else Answer("", dict, answer)
+
+
+def _complete(words: Sequence[str]) -> int:
+    """Print the completions of the line of a shell."""
+    remaining = complete_line(os.environ.get(LINE_VARIABLE, ""))
+    if remaining is not None:
+        os.environ[LINE_VARIABLE] = remaining
+        with suppress(UserError):  # a shell would print the reason into the line
+            load(RUN_WORDS)(words)
+    return 0
+
+
+def _answer_words(words: Sequence[str], run: Callable[[Sequence[str]], Answer]) -> Answer:
+    """Run a command line, and return its answer, its refusal or its failure, of which the latter two are printed."""
     has_tracebacks = shows_tracebacks()
     try:
-        _search_current_folder()
-        _require_database()
-        from bakeoff.pipeline.config.words import conceal_passwords, require_encoded
-
-        require_encoded([*words, os.getcwd()])
-        words = conceal_passwords(words)
-        if words and words[0] in VERBS:
-            return run_verb(words[0], words[1:])
-        if any(word in HELP_FLAGS for word in words):
-            return run_verb(HELP, [])
-        if words[:1] and words[0] in COMPLETION_FLAGS and words[-1].startswith(QUERY):
-            remaining = complete_line(os.environ.get(LINE_VARIABLE, ""))
-            if remaining is None:
-                return 0
-            os.environ[LINE_VARIABLE] = remaining
-            with suppress(UserError):  # a shell would print the reason into the line
-                load(RUN_WORDS)(words)
-            return 0
-        _require_option(words)
-        status: int = load(RUN_WORDS)(words)
-        return status
+        return run(words)
     except UserError as error:
         if has_tracebacks and error.__context__ is not None:
             print(format_traceback(error.__context__), file=sys.stderr)
-        print_note(f"refused: {error}")
-        return EXIT_REFUSED
+        return _refuse(str(error), words)
     except StoreError as error:
-        print_note(f"failed: {describe_error(error)}")
-        return EXIT_FAILED
+        return _fail(describe_error(error))
     except SystemExit as error:
-        print_note(f"failed: the code that this command ran has called sys.exit({error.code!r})")
-        return EXIT_FAILED
+        return _fail(f"the code that this command ran has called sys.exit({error.code!r})")
     except Exception as error:
         if has_tracebacks:
-            raise
+            print(format_traceback(error), file=sys.stderr)
         if isinstance(error, OSError) and error.errno == ENAMETOOLONG:
-            print_note(f"refused: {hide_secrets(str(error.filename))} is too long for the name of a file; shorten it.")
-            return EXIT_REFUSED
+            name = hide_secrets(str(error.filename))
+            return _refuse(f"{name} is too long for the name of a file; shorten it.", words)
         reason = hide_secrets(" ".join(str(error).split())) or "no reason was given"
-        print_note(f"failed: {type(error).__name__}: {reason} ({TRACEBACK_VARIABLE}=1 in the environment shows where)")
-        return EXIT_FAILED
+        return _fail(f"{type(error).__name__}: {reason} ({TRACEBACK_VARIABLE}=1 in the environment shows where)")
     except KeyboardInterrupt as error:
         number = error.number if isinstance(error, Terminated) else signal.SIGINT
-        cause = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+        sentence = f"interrupted by {'Ctrl-C' if number == signal.SIGINT else signal.Signals(number).name}"
         with suppress(OSError):  # the output may no longer be read
-            print(f"interrupted by {cause}", file=sys.stderr)
-        return EXIT_SIGNAL_BASE + number
+            print(sentence, file=sys.stderr)
+        return Answer("failure", lambda: {"failed": sentence}, EXIT_SIGNAL_BASE + number)
+
+
+def _refuse(sentence: str, words: Sequence[str]) -> Answer:
+    print_note(f"refused: {sentence}")
+    return Answer("refusal", partial(describe_refusal, sentence, words), EXIT_REFUSED)
+
+
+def _fail(sentence: str) -> Answer:
+    print_note(f"failed: {sentence}")
+    return Answer("failure", lambda: {"failed": sentence}, EXIT_FAILED)
 
 
 def _require_option(words: Sequence[str]) -> None:

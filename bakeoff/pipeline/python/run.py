@@ -94,30 +94,7 @@ def run(
     data_words, notes = describe_data(dataset, target, dataset_name)
     request = RunRequest((*data_words, *own_words), find_source(config_dir), quiet=not verbose)
     with own_process_state():
-        finished = _run(request)
-        prepared = finished.prepared
-        experiment = prepared.experiment
-        folds = finished.folds
-        result = RunResult(
-            name=prepared.description.name,
-            run_id=finished.run_id,
-            metric=experiment.headline,
-            folds=tabulate_folds(folds),
-            scores=tabulate_scores(experiment, folds),
-            predictions=tabulate_predictions(folds),
-            model=_make_model(finished),
-            notes=(
-                *notes,
-                *experiment.dataset.remarks,
-                *describe_unidentified(prepared.spec),
-                *prepared.audit_verdict.warnings,
-                *describe_run_lines(experiment, folds, finished.model),
-                *dict.fromkeys(warning for fold in folds for warning in fold.model.warnings),
-            ),
-            config=prepared.spec,
-            config_hash=prepared.description.tags["config_hash"],
-            command=write_command(request.words, request.source),
-        )
+        result = make_run_result(_run(request), notes, write_command(request.words, request.source))
     if not verbose:
         warn_of(result.notes)
     return result
@@ -132,8 +109,43 @@ def _run(request: RunRequest) -> JobResult:
         if isinstance(cause, SystemExit):  # it would end the calling program silently
             raise RuntimeError(f"SystemExit: the learner called sys.exit({cause.code!r})") from cause
         raise cause from None
-    assert result is not None, "only commands store what was kept"
+    assert not isinstance(result, str), "only commands store what was kept"
     return result
+
+
+def make_run_result(finished: JobResult, notes: Sequence[str], command: str) -> RunResult:
+    """Return the result of a run.
+
+    Parameters
+    ----------
+    finished : JobResult
+    notes : sequence of str
+        Notes on the given table.
+    command : str
+    """
+    prepared = finished.prepared
+    experiment = prepared.experiment
+    folds = finished.folds
+    return RunResult(
+        name=prepared.description.name,
+        run_id=finished.run_id,
+        metric=experiment.headline,
+        folds=tabulate_folds(folds),
+        scores=tabulate_scores(experiment, folds),
+        predictions=tabulate_predictions(folds),
+        model=_make_model(finished),
+        notes=(
+            *notes,
+            *experiment.dataset.remarks,
+            *describe_unidentified(prepared.spec),
+            *prepared.audit_verdict.warnings,
+            *describe_run_lines(experiment, folds, finished.model),
+            *dict.fromkeys(warning for fold in folds for warning in fold.model.warnings),
+        ),
+        config=prepared.spec,
+        config_hash=prepared.description.tags["config_hash"],
+        command=command,
+    )
 
 
 def _make_model(result: JobResult) -> Model:

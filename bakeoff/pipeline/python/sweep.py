@@ -82,11 +82,6 @@ def sweep(
     all_words = (*data_words, *own_words)
     with own_process_state(), _single_threads():
         report = request.run_requested_sweep(SweepRequest(all_words, source, quiet=not verbose))
-        if not report.is_dry_run:
-            outcomes = report.outcomes
-            if outcomes and all(outcome.kind == REFUSED for outcome in outcomes):
-                reasons = "; ".join(count_reasons(outcomes))
-                raise UserError(f"no job was started: {reasons} on_invalid='skip' runs the jobs that can run.")
         result = make_sweep_result(report, notes, write_command(all_words, source, "-m"))
     if not verbose:
         warn_of([*result.notes, *result.failures])
@@ -209,11 +204,20 @@ def make_sweep_result(report: engine.SweepReport, notes: Sequence[str], command:
     notes : sequence of str
         Notes on the given tables.
     command : str
+
+    Raises
+    ------
+    UserError
+        No job was started, because all or one of them is invalid.
     """
     jobs = report.plan.jobs
+    outcomes = report.outcomes
+    if outcomes and not report.is_dry_run and all(outcome.kind == REFUSED for outcome in outcomes):
+        reasons = "; ".join(count_reasons(outcomes))
+        raise UserError(f"no job was started: {reasons} on_invalid='skip' runs the jobs that can run.")
     return SweepResult(
         name=report.name,
-        runs=_tabulate_plan(jobs) if jobs and report.is_dry_run else _tabulate_jobs(report.outcomes),
+        runs=_tabulate_plan(jobs) if jobs and report.is_dry_run else _tabulate_jobs(outcomes),
         notes=(*notes, *report.notes),
         command=command,
         tracking=report.tracking,

@@ -186,8 +186,8 @@ class RunRequest:
     is_command: bool = False
 
 
-def run_experiment(request: RunRequest) -> JobResult | None:
-    """Compose, check and run one job and show its scores; return None if a kept result is stored instead.
+def run_experiment(request: RunRequest) -> JobResult | str:
+    """Compose, check and run one job and show its scores; if a kept result is stored instead, return its run id.
 
     Parameters
     ----------
@@ -219,8 +219,9 @@ def run_experiment(request: RunRequest) -> JobResult | None:
         with env_override(composed.own.hydra.job.env_set):
             prepared, tracker = _open_job(composed, request.is_command)
             with folder:
-                if request.is_command and _store_kept_result(prepared, tracker, screen):
-                    return None
+                kept = _store_kept_result(prepared, tracker, screen) if request.is_command else None
+                if kept is not None:
+                    return kept
                 gc.freeze()
                 screen.show_job(prepared, tracker.store)
                 with limit_time(seconds), screen.make_bar() as bar:
@@ -253,11 +254,11 @@ def _open_job(composed: ComposedRun, is_command: bool) -> tuple[PreparedJob, Tra
     return prepared, tracker
 
 
-def _store_kept_result(prepared: PreparedJob, tracker: Tracker, screen: RunScreen) -> bool:
-    """Store the kept result of a run that finished when its store was lost; return whether there is one."""
+def _store_kept_result(prepared: PreparedJob, tracker: Tracker, screen: RunScreen) -> str | None:
+    """Store the kept result of a run that finished when its store was lost; return the id of its run, if any."""
     if tracker.store is not None and tracker.store.is_new:
-        return False
+        return None
     run_id = tracker.store_kept_result(prepared.description.tags["config_hash"])
     if run_id is not None:
         screen.show_kept_run(prepared, run_id, tracker.store)
-    return run_id is not None
+    return run_id

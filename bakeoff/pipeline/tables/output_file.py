@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import re
 import secrets
@@ -17,7 +16,6 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -26,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tables.document import format_json, make_records
 from bakeoff.pipeline.tables.table import Table
 from bakeoff.pipeline.text.wording import count_nouns, expand_home, join_words
 
@@ -140,61 +139,6 @@ def _may_hold_text(column: pd.Series[Any]) -> bool:
     return column.dtype.kind == "O"
 
 
-def make_records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield each row of a table as a mapping of JSON values; missing or infinite cells become None.
-
-    Parameters
-    ----------
-    table : DataFrame of shape (m, k)
-        A table with unique column names.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> list(make_records(pd.DataFrame({"a": [1, 2], "b": [0.1, float("nan")]})))
-    [{'a': 1, 'b': 0.1}, {'a': 2, 'b': None}]
-    """
-    names = [str(name) for name in table.columns]
-    columns = [_make_json_cells(table[name]) for name in table.columns]
-    for cells in zip(*columns, strict=True):
-        yield dict(zip(names, cells, strict=True))
-
-
-def format_json(value: Any) -> str:
-    """Return a value as JSON, with floats at full precision.
-
-    Examples
-    --------
-    >>> format_json({"é": 0.1 + 0.2})
-    '{"é": 0.30000000000000004}'
-    """
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _make_json_cells(column: pd.Series[Any]) -> list[Any]:
-    import numpy as np
-
-    is_number = isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf"
-    if is_number and np.isfinite(column.to_numpy()).all():
-        return column.tolist()
-    return [_make_json_cell(cell) for cell in column]
-
-
-def _make_json_cell(cell: Any) -> Any:
-    import numpy as np
-    import pandas as pd
-
-    if isinstance(cell, float) and not np.isfinite(cell):
-        return None  # JSON has no such numbers
-    if pd.isna(cell):
-        return None
-    if isinstance(cell, np.generic):
-        return _make_json_cell(cell.item())
-    if isinstance(cell, date):
-        return cell.isoformat()
-    return cell
-
-
 def _write_arrow(table: pd.DataFrame, path: Path) -> None:
     table.to_feather(path, compression="uncompressed")
 
@@ -241,11 +185,12 @@ MAX_STEM_BYTES = 200
 
 TERMINAL = "terminal"
 CSV = "csv"
+JSON = "json"
 DIAGRAM = "a diagram"
 REPORT_FORMATS: Mapping[str, str] = {
     ".txt": TERMINAL,
     ".csv": CSV,
-    ".json": "json",
+    ".json": JSON,
     ".md": "markdown",
     ".tex": "latex",
     ".html": "html",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.tables import markup
 from bakeoff.pipeline.tables.output_file import TERMINAL
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
 Section = tuple[Table, Sequence[str]]
 """A table, and the sentences that belong to it."""
 INDENT = 2
-FORMAT_VERSION = 1
-"""The version of JSON reports, incremented when a key changes its meaning or is removed, but not for new keys."""
 TEMPLATE = Path(__file__).parent / "report.html"
 
 
@@ -106,21 +102,6 @@ def render_latex(report: Report) -> str:
 def render_page(report: Report) -> str:
     """Return a report as a self-contained HTML page."""
     return markup.render_template(TEMPLATE, {"report": report})
-
-
-def render_document(kind: str, values: Mapping[str, Any]) -> str:
-    """Return values as JSON with the name and the version of their format."""
-    document = _replace_infinite({"format": f"bakeoff.{kind}", "format_version": FORMAT_VERSION, **values})
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _replace_infinite(value: Any) -> Any:
-    """Return a document with NaN and infinite numbers replaced, because JSON has no notation for them."""
-    if isinstance(value, dict):
-        return {key: _replace_infinite(child) for key, child in value.items()}
-    if isinstance(value, list | tuple):
-        return [_replace_infinite(child) for child in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 TEXT_FORMATS: Mapping[str, Callable[[Report], str]] = {

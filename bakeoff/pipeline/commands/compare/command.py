@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,16 @@ from bakeoff.pipeline.config.flags import MULTIRUN_FLAGS
 from bakeoff.pipeline.config.requests import divide_words, read_request
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.request import find_status, run_sweep
-from bakeoff.pipeline.tables.output_file import COMPARISON, DIAGRAM, TERMINAL, OutputKind, require_output, write_whole
+from bakeoff.pipeline.tables.document import Answer
+from bakeoff.pipeline.tables.output_file import (
+    COMPARISON,
+    DIAGRAM,
+    JSON,
+    TERMINAL,
+    OutputKind,
+    require_output,
+    write_whole,
+)
 from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
@@ -30,7 +39,7 @@ STORE_PREFIX = "tracking."
 EXIT_WORSE = 1
 
 
-def compare_stored_runs(words: Sequence[str]) -> int:
+def compare_stored_runs(words: Sequence[str]) -> int | Answer:
     """Compare runs or the scores of a file, fold by fold, and print which configuration is better and how certainly.
 
     The command line of a sweep may follow -m: its missing jobs run first, and then all of its jobs are compared.
@@ -53,8 +62,8 @@ def compare_stored_runs(words: Sequence[str]) -> int:
         if not name or status not in (0, 1):
             return status
         request = replace(request, sweep=name)
-    is_worse = _compare(request, shlex.join(["bakeoff", "compare", *words]))
-    return EXIT_WORSE if is_worse else status
+    answer = _compare(request, shlex.join(["bakeoff", "compare", *words]))
+    return replace(answer, status=answer.status or status)
 
 
 def _run_jobs(request: CompareRequest, words: Sequence[str]) -> tuple[str, int]:
@@ -90,8 +99,8 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
     return own, [*others, *(word for word in own if word.startswith(STORE_PREFIX))]
 
 
-def _compare(request: CompareRequest, command: str) -> bool:
-    """Compare runs, write the report, and return whether the gate found a worse configuration."""
+def _compare(request: CompareRequest, command: str) -> Answer:
+    """Compare runs, and write the report; the exit code is that of the gate."""
     # NumPy is loaded after the sweep has set the number of threads, which may affect the last bits of scores.
     from bakeoff.pipeline.commands.compare.reports import make_report, render_report
     from bakeoff.pipeline.commands.compare.request import SUFFIX
@@ -109,13 +118,14 @@ def _compare(request: CompareRequest, command: str) -> bool:
     elif request.keep:
         run_id = keep_reports(comparison, request)
         print_note(f"kept as run {run_id} of experiment {comparison.experiment}{SUFFIX}")
+    answer = Answer("comparison", partial(asdict, comparison))
     if request.fail_if == "never":
-        return False
+        return answer
     worse = find_worse(comparison)
     settings = comparison.settings
     for sentence in worse or [f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g})."]:
         print_note(sentence)
-    return bool(worse)
+    return replace(answer, status=EXIT_WORSE if worse else 0)
 
 
 def _write_diagram(comparison: Comparison, output: Path) -> None:
@@ -136,19 +146,18 @@ def require_report_output(output: Path | None, kind: OutputKind, uri: str | None
 
 
 def write_report(report: Report, to: str, output: Path | None, render: Callable[[], str]) -> None:
-    """Write a report to standard output, or completely to a file."""
+    """Write a report to standard output, or completely to a file; JSON on standard output is left to the answer."""
     from bakeoff.pipeline.tables.report import print_report
     from bakeoff.pipeline.text.wording import make_console
 
     if output is None and to == TERMINAL:
         print_report(report, make_console())
         return
-    text = render()
-    if output is None:
-        sys.stdout.write(text)
-        return
-    write_whole(output, text)
-    print_note(f"the report is in {output}")
+    if output is not None:
+        write_whole(output, render())
+        print_note(f"the report is in {output}")
+    elif to != JSON:
+        sys.stdout.write(render())
 
 
 def _require_sweep_alone(words: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from bakeoff.pipeline.commands.compare.cells import score_runs
 from bakeoff.pipeline.commands.compare.request import (
@@ -38,6 +39,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.sweep.jobs import Job
 from bakeoff.pipeline.sweep.request import find_status, run_sweep
+from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, join_words, show_in_line
 from bakeoff.pipeline.tracking.run import get_tracker
@@ -58,7 +60,7 @@ MAX_PILOT_RUNS = 500
 MANY_ITEMS = 10_000
 
 
-def plan_study(words: Sequence[str]) -> int:
+def plan_study(words: Sequence[str]) -> int | Answer:
     """Say how large a study must be: of planned jobs, by the table of a pilot, or by two rates.
 
     Raises
@@ -100,10 +102,11 @@ def _divide_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return own, others
 
 
-def _print_findings(findings: Iterable[Finding]) -> int:
-    for finding in findings:
-        print(show_in_line(finding.sentence))
-    return 0
+def _print_findings(findings: Iterable[Finding]) -> Answer:
+    found = list(findings)
+    sentences = [show_in_line(finding.sentence) for finding in found]
+    print("\n".join(sentences))
+    return Answer("study_size", partial(dict, sentences=sentences))
 
 
 def _plan_rates(request: RatesRequest) -> Finding:

@@ -16,9 +16,10 @@ import pandas as pd
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.latex_tables import write_tables
 from bakeoff.pipeline.commands.compare.report_tables import iterate_result, tabulate_datasets
+from bakeoff.pipeline.tables.document import render_document
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.output_file import write_csv
-from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, render_document
+from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report
 
 TEMPLATE = Path(__file__).parent / "page.html"
 

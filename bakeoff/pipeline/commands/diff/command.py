@@ -14,6 +14,7 @@ from bakeoff.pipeline.commands.diff.request import AblateRequest, DiffRequest, R
 from bakeoff.pipeline.config.flags import find_source, read_flags
 from bakeoff.pipeline.config.requests import divide_words, read_request
 from bakeoff.pipeline.sweep.request import set_single_threads
+from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.tables.output_file import CSV, DIFFERENCE, TERMINAL, write_table
 from bakeoff.pipeline.text.wording import print_note
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 EXIT_WORSE = 1
 
 
-def diff_runs(words: Sequence[str]) -> int:
+def diff_runs(words: Sequence[str]) -> Answer:
     """Show what differs between two runs, and how much each change between their configurations mattered.
 
     Hybrids of both configurations are run as a sweep; its keys, such as workers=2, max_jobs=8 or dry_run=true, and
@@ -43,10 +44,11 @@ def diff_runs(words: Sequence[str]) -> int:
     with redirect_stdout(sys.stderr):
         findings = explain_difference(request, others, source, _write_command("diff", words))
     _show(request, findings)
-    return EXIT_WORSE if request.fail_if == "worse" and findings.is_worse else 0
+    status = EXIT_WORSE if request.fail_if == "worse" and findings.is_worse else 0
+    return Answer(findings.kind, findings.to_dict, status)
 
 
-def ablate_run(words: Sequence[str]) -> int:
+def ablate_run(words: Sequence[str]) -> int | Answer:
     """Show how much each option of a run matters: each that differs from its default is set back, one at a time.
 
     Keys of the sweep and of another evaluation may follow, as for diff.
@@ -63,9 +65,10 @@ def ablate_run(words: Sequence[str]) -> int:
 
     with redirect_stdout(sys.stderr):
         findings = ablate(request, others, source, _write_command("ablate", words))
-    if findings is not None:
-        _show(request, findings)
-    return 0
+    if findings is None:
+        return 0
+    _show(request, findings)
+    return Answer(findings.kind, findings.to_dict)
 
 
 def split_words(words: Sequence[str], request: type[ReportRequest]) -> tuple[list[str], list[str], ConfigSource]:

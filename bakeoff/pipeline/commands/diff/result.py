@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from io import StringIO
+from typing import Any
 
 import pandas as pd
 
@@ -16,8 +17,9 @@ from bakeoff.pipeline.commands.diff.effects import Effect
 from bakeoff.pipeline.commands.diff.request import DiffRequest
 from bakeoff.pipeline.config.requests import require_value
 from bakeoff.pipeline.python.call import show_html
+from bakeoff.pipeline.tables.document import render_document
 from bakeoff.pipeline.tables.output_file import write_csv
-from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, render_document, render_page
+from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, render_page
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.wording import ABSENT, equate_p, format_change, format_p
 from bakeoff.pipeline.tracking.store import Store
@@ -84,6 +86,10 @@ class DifferenceResult:
         """The verdict in sentences, one per line."""
         return "\n".join(self.report.verdict)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys and values of the JSON document."""
+        return {key: getattr(self, key) for key in ("difference", "changes", "rows", "groups")}
+
     def render(self, to: str) -> str:
         """Return a report.
 
@@ -102,8 +108,7 @@ class DifferenceResult:
             write_csv(self.changes, text)
             return text.getvalue()
         if to == "json":
-            tables = {name: getattr(self, name).to_dict("records") for name in ("changes", "rows", "groups")}
-            return render_document(self.kind, {"difference": self.difference, **tables})
+            return render_document(self.kind, self.to_dict())
         return render_page(self.report) if to == "html" else TEXT_FORMATS[to](self.report)
 
     def keep(self, experiment: str) -> DifferenceResult:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.pipeline.config.requests import RefitRequest
+from bakeoff.pipeline.config.requests import AnswerRequest, RefitRequest
+from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.text.wording import print_note
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplainRequest(RefitRequest):
+class ExplainRequest(AnswerRequest, RefitRequest):
     """A model to explain.
 
     Attributes
@@ -25,7 +26,7 @@ class ExplainRequest(RefitRequest):
     output: Path | None = None
 
 
-def explain_model(request: ExplainRequest) -> int:
+def explain_model(request: ExplainRequest) -> Answer:
     """Print an explanation of a model and write it to a page.
 
     Raises
@@ -42,4 +43,4 @@ def explain_model(request: ExplainRequest) -> int:
     print_explanation(explanation)
     if page is not None:
         print(f"\npage: {page}")
-    return 0
+    return Answer("explanation", lambda: {**vars(explanation), "outputs": explanation.outputs.words, "page": page})

@@ -299,7 +299,7 @@ def measure_importances(
     ]
     values = np.stack([part.mean(axis=1) for part in losses], axis=1) if len(losses) > 1 else losses[0]
     columns = pd.DataFrame(
-        {"mean": values.mean(axis=1), "deviation": values.std(axis=1, ddof=1)}, index=drawn[0].X.columns
+        {"mean": values.mean(axis=1), "deviation": values.std(axis=1, ddof=1)}, drawn[0].X.columns.rename("column")
     )
     words = metric.replace("_", " ")
     return Importances(
@@ -530,7 +530,7 @@ def _list_coefficients(learner: Any, features: Sequence[Feature], target: str) -
     order = np.argsort(-np.abs(coefficients).max(axis=0), kind="stable")
     outputs = _name_outputs(learner, len(coefficients), target)
     words = [features[position].words for position in order]
-    table = pd.DataFrame(coefficients.T[order], index=words, columns=outputs)
+    table = pd.DataFrame(coefficients.T[order], index=pd.Index(words, name="column"), columns=outputs)
     intercepts = np.ravel(getattr(learner, "intercept_", []))
     if len(intercepts) == len(outputs):
         table.loc[INTERCEPT] = intercepts

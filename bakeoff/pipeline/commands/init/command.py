@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.config.requests import Request
+from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.text.wording import show_controls
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ class SchemaRequest(Request):
     output: Path | None = None
 
 
-def check_parts(request: CheckRequest) -> int:
+def check_parts(request: CheckRequest) -> Answer:
     """Print what is right and wrong with user-defined parts; the exit code is 1 if something is wrong.
 
     Raises
@@ -51,17 +53,20 @@ def check_parts(request: CheckRequest) -> int:
     from bakeoff.pipeline.commands.init.check import NOTE, WRONG, check_part
     from bakeoff.pipeline.commands.init.project import find_files
 
+    parts = []
     n_all_wrong = 0
     for part in find_files(request):
         print(f"{part.path}", flush=True)
-        statuses = []
+        findings = []
         for finding in check_part(part):
             _print_finding(finding)
-            statuses.append(finding.status)
+            findings.append(finding)
+        parts.append({"path": part.path, "findings": findings})
+        statuses = [finding.status for finding in findings]
         n_wrong = statuses.count(WRONG)
         print(f"{part.path}: {n_wrong} wrong, {statuses.count(NOTE)} to note\n", flush=True)
         n_all_wrong += n_wrong
-    return EXIT_WRONG if n_all_wrong else 0
+    return Answer("check", partial(dict, parts=parts), EXIT_WRONG if n_all_wrong else 0)
 
 
 def _print_finding(finding: Finding) -> None:

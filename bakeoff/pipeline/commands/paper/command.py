@@ -6,6 +6,7 @@ import sys
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
+from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.text.wording import print_note, show_controls
 
 if TYPE_CHECKING:
@@ -34,14 +35,14 @@ def write_study(request: PaperRequest) -> int:
     return 0
 
 
-def verify_study(request: VerifyRequest) -> int:
+def verify_study(request: VerifyRequest) -> Answer:
     """Run the jobs of a capsule again in this folder, and print whether every score and table is the same.
 
     Returns
     -------
-    int
-        0 if no score differs by more than tolerance= and all tables are identical, 1 if one does, 2 if no score does
-        but a job cannot run here.
+    Answer
+        Its exit code is 0 if no score differs by more than tolerance= and all tables are identical, 1 if one does, 2 if
+        no score does but a job cannot run here.
 
     Raises
     ------
@@ -52,10 +53,10 @@ def verify_study(request: VerifyRequest) -> int:
 
     # NumPy reads the number of threads when it is loaded, and sweeps use one.
     set_single_threads()
-    from bakeoff.pipeline.commands.paper.verify import verify_capsule
+    from bakeoff.pipeline.commands.paper.verify import VERDICTS, verify_capsule
 
     # Standard output is reserved for the report.
     with redirect_stdout(sys.stderr):
         status, sentences = verify_capsule(request, lambda sentence: print_note(f"note: {sentence}"))
     print(show_controls("\n".join(sentences)))
-    return status
+    return Answer("verification", lambda: {"verdict": VERDICTS[status], "sentences": sentences}, status)

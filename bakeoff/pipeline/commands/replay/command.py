@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
-from bakeoff.pipeline.config.requests import RefitRequest, Word
+from bakeoff.pipeline.config.requests import AnswerRequest, RefitRequest, Word
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.wording import count_nouns, print_note, show_controls
+from bakeoff.pipeline.tables.document import Answer
+from bakeoff.pipeline.text.wording import count_nouns, show_controls
 
 EXIT_DIFFERENT = 1
 EXIT_REFUSED = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayRequest(RefitRequest):
+class ReplayRequest(AnswerRequest, RefitRequest):
     """A run or a sweep to repeat.
 
     Attributes
@@ -38,36 +40,37 @@ class ReplayRequest(RefitRequest):
             raise UserError("dataset.path and dataset.folder both name the location of the files; give only one.")
 
 
-def replay_stored_runs(request: ReplayRequest) -> int:
+def replay_stored_runs(request: ReplayRequest) -> Answer:
     """Repeat a run, or all runs of a sweep, and print whether every number is identical to the last bit.
 
     Returns
     -------
-    int
-        0 if every run is identical, 1 if any run differs, 2 if nothing could be repeated.
+    Answer
+        Its exit code is 0 if every run is identical, 1 if any run differs, 2 if nothing could be repeated.
 
     Raises
     ------
     UserError
-        The run or sweep does not exist, or a key is invalid.
+        The run or sweep does not exist, the run cannot be repeated, or a key is invalid.
     """
     # This import precedes pandas, because skops searches all loaded modules for each function of scipy.special.
     import scipy.special  # noqa: F401
 
     from bakeoff.pipeline.commands.replay.replay import IDENTICAL, REFUSED, replay_runs
 
-    verdicts: Counter[str] = Counter()
+    reports = []
     for report in replay_runs(request, request.sweep, request.dataset__folder):
-        verdicts[report.verdict] += 1
+        reports.append(report)
         if request.sweep:
             print(" ".join(word for word in (report.run_id, report.name, report.summary) if word), flush=True)
         elif report.verdict == REFUSED:
-            print_note(f"refused: replay: {report.reason}")
+            raise UserError(report.reason)
         else:
             print(show_controls("\n".join(report.to_lines())))
+    verdicts = Counter(report.verdict for report in reports)
     if request.sweep:
         words = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
         print(f"{count_nouns(verdicts.total(), 'run')}: {words}")
-    if set(verdicts) == {IDENTICAL}:
-        return 0
-    return EXIT_REFUSED if set(verdicts) == {REFUSED} else EXIT_DIFFERENT
+    kinds = set(verdicts)
+    status = 0 if kinds == {IDENTICAL} else EXIT_REFUSED if kinds == {REFUSED} else EXIT_DIFFERENT
+    return Answer("replay", partial(dict, runs=reports), status)

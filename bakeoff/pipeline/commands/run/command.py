@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from bakeoff.pipeline.config.flags import shows_tracebacks
 from bakeoff.pipeline.config.requests import RefitRequest, Word, divide_words, read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.request import find_status, read_experiments, run_described_sweep, run_sweep
+from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.tables.output_file import require_output_folder
 from bakeoff.pipeline.text import wording
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.sweep.engine import SweepReport
+    from bakeoff.pipeline.sweep.job_runner import JobResult
 
 FAILED_FLAG = "--failed"
 FIRST_REPEAT_WORDS = ("evaluation.repeats=1", "evaluation.first_repeat=0")
@@ -46,8 +53,13 @@ class FiguresRequest(RefitRequest):
             require_output_folder(self.output, "output")
 
 
-def run_experiments(words: Sequence[str]) -> int:
-    """Run the experiment or the sweep described by a command line, and return the exit code.
+RUN_KEYS = ("name", "run_id", "metric", "score", "folds", "scores", "notes", "config", "config_hash", "command")
+SWEEP_KEYS = ("name", "runs", "tables", "notes", "failures", "command", "tracking")
+"""The attributes of results in Python that programs receive; the predictions of a run are among its artifacts."""
+
+
+def run_experiments(words: Sequence[str]) -> int | Answer:
+    """Run the experiment or the sweep described by a command line, and return its answer, or the exit code.
 
     Raises
     ------
@@ -58,20 +70,45 @@ def run_experiments(words: Sequence[str]) -> int:
     if experiments is None:
         return 0
     if experiments.is_sweep:
-        return find_status(run_described_sweep(experiments))
+        return answer_sweep(run_described_sweep(experiments), words)
     from bakeoff.pipeline.sweep.request import RunFailed, RunRequest, run_experiment
 
     try:
-        run_experiment(RunRequest(experiments.overrides, experiments.source, is_command=True))
+        finished = run_experiment(RunRequest(experiments.overrides, experiments.source, is_command=True))
     except RunFailed as failure:
         if shows_tracebacks():
             print(failure.trace, file=sys.stderr)
-        wording.print_note(f"failed: {failure}")
-        return 1
-    return 0
+        reason = str(failure)
+        wording.print_note(f"failed: {reason}")
+        return Answer("failure", partial(dict, failed=reason), 1)
+    if isinstance(finished, str):
+        return Answer("kept_run", partial(dict, run_id=finished))
+    return Answer("run", partial(_describe_run, finished, shlex.join(["bakeoff", *words])))
 
 
-def plan_sweep(words: Sequence[str]) -> int:
+def _describe_run(finished: JobResult, command: str) -> dict[str, Any]:
+    from bakeoff.pipeline.python.run import make_run_result
+
+    result = make_run_result(finished, (), command)
+    return {key: getattr(result, key) for key in RUN_KEYS}
+
+
+def answer_sweep(report: SweepReport | None, words: Sequence[str]) -> int | Answer:
+    """Return the answer of a sweep or a plan, given the words of its command; 0 if there is no report."""
+    if report is None:
+        return 0
+    describe = partial(_describe_sweep, report, shlex.join(["bakeoff", *words]))
+    return Answer("plan" if report.is_dry_run else "sweep", describe, find_status(report))
+
+
+def _describe_sweep(report: SweepReport, command: str) -> dict[str, Any]:
+    from bakeoff.pipeline.python.sweep import make_sweep_result
+
+    result = make_sweep_result(report, (), command)
+    return {key: getattr(result, key) for key in SWEEP_KEYS}
+
+
+def plan_sweep(words: Sequence[str]) -> int | Answer:
     """Show the jobs of a sweep, their problems and their expected duration, without running them.
 
     With seal=NAME, the question is sealed: metrics=, base=, alpha=, rope= and the jobs are stored with a digest. With
@@ -88,7 +125,7 @@ def plan_sweep(words: Sequence[str]) -> int:
 
         return plan_study(words)
     if not any(word.startswith("seal=") for word in words):
-        return find_status(run_sweep([*words, "dry_run=true"]))
+        return answer_sweep(run_sweep([*words, "dry_run=true"]), ["plan", *words])
     from bakeoff.pipeline.commands.compare.request import CompareRequest
 
     own = [word for word in words if word.partition("=")[0] in SEAL_KEYS]
@@ -97,15 +134,15 @@ def plan_sweep(words: Sequence[str]) -> int:
     first = FIRST_REPEAT_WORDS if request.is_until_sure else ()
     report = run_sweep([*(word for word in words if word not in own), *first, "dry_run=true"])
     if report is None or report.is_refused:
-        return find_status(report)
+        return answer_sweep(report, ["plan", *words])
     from bakeoff.pipeline.commands.compare.seal import seal_jobs
 
     digest = seal_jobs(request, report.plan.jobs)
     print(f"sealed as {request.seal} with SHA-256 {digest}; publish the digest where its date can be checked")
-    return 0
+    return Answer("seal", partial(dict, seal=request.seal, sha256=digest))
 
 
-def rerun_failed_jobs(words: Sequence[str]) -> int:
+def rerun_failed_jobs(words: Sequence[str]) -> int | Answer:
     """Run the jobs of earlier sweeps that failed and have never finished, as listed in the store, as a new sweep.
 
     Anyone who can write to the store can add a job to it. Trust settings of a job and its words for Hydra are therefore
@@ -132,7 +169,7 @@ def rerun_failed_jobs(words: Sequence[str]) -> int:
     packages = read_trust_of_words(words)
     trust = [f"{TRUST_KEY}=[{','.join(packages)}]"] if packages else []
     others = [word for word in others if word != FAILED_FLAG and not is_trust_word(word)]
-    return find_status(run_sweep([*others, *trust], [(*trust, *job) for job in failed]))
+    return answer_sweep(run_sweep([*others, *trust], [(*trust, *job) for job in failed]), ["rerun", *words])
 
 
 def draw_figures(request: FiguresRequest) -> int:

@@ -26,7 +26,8 @@ from bakeoff.pipeline.model.row_report import collect_data, compare_rows, descri
 from bakeoff.pipeline.model.training_record import TrainingRecord
 from bakeoff.pipeline.stages.dataset.keys import SEPARATOR_WORDS, FileLayout
 from bakeoff.pipeline.stages.dataset.source import NOT_OF_ONE_TYPE
-from bakeoff.pipeline.tables.output_file import format_json, make_records, write_csv
+from bakeoff.pipeline.tables.document import format_json, make_records
+from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.text.wording import cut_text, name_first
 
 BAD_REQUEST = 400

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from bakeoff.pipeline.config.requests import Bounds, RefitRequest, RowsRequest, RunRequest, Word
+from bakeoff.pipeline.config.requests import AnswerRequest, Bounds, RefitRequest, RowsRequest, RunRequest, Word
+from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.text.wording import print_note, shorten_id, show_controls
 
 MAX_PORT = 65535
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictRequest(RowsRequest):
+class PredictRequest(AnswerRequest, RowsRequest):
     """Rows for which to predict.
 
     Attributes
@@ -79,7 +80,7 @@ class ShipRequest(RefitRequest):
     name: Annotated[str, Word(key="as")]
 
 
-def predict_rows(request: PredictRequest) -> int:
+def predict_rows(request: PredictRequest) -> Answer:
     """Write the predictions of a model for each row of a file, with probabilities if the model supports them.
 
     The file is read in the same way as the training file. Its identifiers are copied in front of the predictions. For
@@ -92,13 +93,11 @@ def predict_rows(request: PredictRequest) -> int:
     """
     from bakeoff.pipeline.commands.serve.predict import predict_file
 
-    notes, summary = predict_file(
-        request, request.file, request.output, request.ids, request.keep, request.layout_of_output
-    )
-    for note in notes:
+    report = predict_file(request, request.file, request.output, request.ids, request.keep, request.layout_of_output)
+    for note in report.notes:
         print_note(f"predict: {note}")
-    print_note(summary)
-    return 0
+    print_note(report.summary)
+    return Answer("prediction", report._asdict)
 
 
 def serve_model(request: ServeRequest) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -24,6 +25,32 @@ from bakeoff.pipeline.tracking.models import load_model
 from bakeoff.pipeline.tracking.store import list_store_paths
 
 
+class PredictionReport(NamedTuple):
+    """What was predicted.
+
+    Attributes
+    ----------
+    output : Path
+        The file of the predictions.
+    n_rows : int
+    copied : tuple of str
+        The columns that were copied from the file of the rows.
+    notes : tuple of str
+        Notes on the model, on how the file was read, and on content that did not occur in training.
+    """
+
+    output: Path
+    n_rows: int
+    copied: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def summary(self) -> str:
+        """The report in a sentence."""
+        beside = f", with {', '.join(self.copied)} copied from the file" if self.copied else ""
+        return f"{self.n_rows} predictions in {self.output}{beside}"
+
+
 def predict_file(
     request: RowsRequest,
     file: Path,
@@ -31,7 +58,7 @@ def predict_file(
     ids: Sequence[str] | None,
     keep: Sequence[str],
     layout: Mapping[str, str],
-) -> tuple[list[str], str]:
+) -> PredictionReport:
     """Write the prediction of a model for each row of a file, with probabilities if the model supports them.
 
     Parameters
@@ -45,12 +72,6 @@ def predict_file(
         The columns to copy: `ids`, by default those that training omitted as identifiers, and `keep`.
     layout : mapping of str to str
         The names of the separator and the decimal sign of a text file, if they are not the usual ones.
-
-    Returns
-    -------
-    notes : list of str
-        Notes on the model, on how the file was read, and on content that did not occur in training.
-    summary : str
 
     Raises
     ------
@@ -78,8 +99,8 @@ def predict_file(
     ]
     # The predictions are written only at the end, so that an error does not change the file of an earlier command.
     write_table(table, target, **signs)
-    beside = f", with {', '.join(map(str, copied))} copied from the file" if len(copied.columns) else ""
-    return [note.replace("dataset.", "") for note in notes if note], f"{len(table)} predictions in {target}{beside}"
+    shown = tuple(note.replace("dataset.", "") for note in notes if note)
+    return PredictionReport(target, len(table), tuple(map(str, copied)), shown)
 
 
 def _choose_signs(layout: Mapping[str, str], target: Path) -> dict[str, str]:

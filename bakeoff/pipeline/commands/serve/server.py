@@ -33,7 +33,7 @@ from bakeoff.pipeline.commands.serve.answer import (
 from bakeoff.pipeline.config.requests import RunRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.model.pyfunc import Model
-from bakeoff.pipeline.tables.output_file import format_json
+from bakeoff.pipeline.tables.document import format_json
 from bakeoff.pipeline.tracking.models import load_model
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 from bakeoff.pipeline.config.options import (
     GROUPS,
@@ -20,10 +21,11 @@ from bakeoff.pipeline.config.options import (
 from bakeoff.pipeline.config.requests import ExperimentRequest, Word, read_request
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring.names import LOWER_IS_BETTER, SENTENCES
-from bakeoff.pipeline.tables.output_file import CSV, TERMINAL
+from bakeoff.pipeline.tables.document import Answer
+from bakeoff.pipeline.tables.output_file import CSV, JSON, TERMINAL
 from bakeoff.pipeline.tables.table import align_lines, make_table
 from bakeoff.pipeline.text.secrets import hide_secrets
-from bakeoff.pipeline.text.wording import format_score, shorten_id
+from bakeoff.pipeline.text.wording import format_score
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.tracking.names import RegisteredVersion
@@ -31,11 +33,15 @@ if TYPE_CHECKING:
 
 
 RUNS = "runs"
-STORED = (RUNS, "models")
-"""The content of a store, which is not listed by default."""
+STORED: Mapping[str, tuple[Sequence[str], str]] = {
+    RUNS: (("run", "name", "status", "started", "metric", "score", "sweep"), "run an experiment first"),
+    "models": (
+        ("model", "version", "alias", "rows", "metric", "score", "run", "name"),
+        "`bakeoff ship RUN as=NAME@ALIAS` registers one",
+    ),
+}
+"""The content of a store, which is not listed by default: its columns, and what makes the first row."""
 OWN_MARK = "(own)"
-RUN_COLUMNS: Sequence[str] = ("run", "name", "status", "started", "metric", "score", "sweep")
-MODEL_COLUMNS: Sequence[str] = ("model", "version", "alias", "rows", "score of its run", "run")
 LINE_LETTERS = 110
 INDENT = "  "
 
@@ -50,11 +56,11 @@ class ListRequest(ExperimentRequest):
         Groups of options, such as learner, figures or metrics, each with the options whose keys to show; runs or models
         of a store; by default all groups of options.
     to : str
-        The format of runs and models.
+        The format; csv is one of runs and models.
     """
 
     groups: Annotated[tuple[str, ...], Word(place="GROUP")] = ()
-    to: Annotated[str, Word(allowed=(TERMINAL, CSV))] = TERMINAL
+    to: Annotated[str, Word(allowed=(TERMINAL, CSV, JSON))] = TERMINAL
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,7 +83,7 @@ class ListRequest(ExperimentRequest):
         return sections
 
 
-def list_items(words: Sequence[str]) -> int:
+def list_items(words: Sequence[str]) -> Answer:
     """Print options with a sentence each, the keys of an option, or the runs or models of a store.
 
     Raises
@@ -87,13 +93,24 @@ def list_items(words: Sequence[str]) -> int:
     """
     split = [word.split("=") if word.split("=")[0] in GROUPS else [word] for word in words]
     request = read_request("list", ListRequest, [name for names in split for name in names])
+    lists: dict[str, Sequence[Mapping[str, Any]]] = {}
     for group, options in request.sections.items():
         if group in STORED:
-            _print_stored(group, request)
+            lists[group] = _list_stored(group, request)
             continue
-        lines = [line for option in options for line in _iterate_keys(group, option)]
-        print("\n".join(lines or _iterate_group(group, is_only=bool(request.groups))))
-    return 0
+        lists[group] = [{"name": each, "text": "\n".join(_iterate_keys(group, each))} for each in options]
+        print("\n".join([each["text"] for each in lists[group]] or _iterate_group(group, is_only=bool(request.groups))))
+        lists[group] = lists[group] or [*_describe_options(group)]
+    return Answer("list", partial(dict, lists=lists))
+
+
+def _describe_options(group: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the options of a group, or the metrics."""
+    for is_own, options in enumerate(read_listing(group)):
+        yield from ({"name": name, "sentence": options[name], "is_own": bool(is_own)} for name in options)
+    for task, sentences in SENTENCES.items():
+        if group == METRIC_LIST:
+            yield from ({"name": name, "sentence": sentences[name], "task": task} for name in sentences)
 
 
 def _iterate_keys(group: str, option: str) -> Iterator[str]:
@@ -142,45 +159,63 @@ def describe_metric(name: str, sentence: str) -> str:
     return f"{sentence} Lower is better." if name in LOWER_IS_BETTER else sentence
 
 
-def _print_stored(group: str, request: ListRequest) -> None:
-    """Print the runs of an experiment, or each version of the registered models, the newest first."""
+def _list_stored(group: str, request: ListRequest) -> list[Mapping[str, Any]]:
+    """Print the runs of an experiment, or each version of the registered models, the newest first, and return them."""
     from bakeoff.pipeline.tables.output_file import render_csv
     from bakeoff.pipeline.tracking.names import list_versions
     from bakeoff.pipeline.tracking.store import open_store
     from bakeoff.pipeline.tracking.stored_runs import search_runs
 
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    write = repr if request.to == CSV else format_score
     if group == RUNS:
-        columns, cure = RUN_COLUMNS, "run an experiment first"
-        rows = [_describe_run(run, write) for run in search_runs(store)]
+        rows = [_describe_run(run) for run in search_runs(store)]
     else:
-        columns, cure = MODEL_COLUMNS, "`bakeoff ship RUN as=NAME@ALIAS` registers one"
         versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))
         rows = [_describe_version(version) for version in versions]
-    table = make_table(group, columns, rows)
+    columns, cure = STORED[group]
+    write = repr if request.to == CSV else format_score
+    table = make_table(group, columns, [[_write_cell(each, write) for each in row.values()] for row in rows])
     if request.to == CSV:
         print(render_csv(table), end="")
     elif rows:
         print("\n".join(align_lines(table)))
     else:
         print(f"no {group} in experiment {request.tracking__experiment} of {hide_secrets(store.uri)}; {cure}")
+    return rows
 
 
-def _describe_run(run: StoredRun, write: Callable[[float], str]) -> tuple[str, ...]:
-    """Return the cells of a run; those not recorded by another program are empty."""
+def _write_cell(value: Any, write: Callable[[float], str]) -> str:
+    """Return a value as text; one that another program has not recorded is empty."""
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return write(value) if isinstance(value, float) else str(value or "")
+
+
+def _describe_run(run: StoredRun) -> Mapping[str, Any]:
     from bakeoff.pipeline.tracking.names import find_headline
 
-    headline = find_headline(run.params, run.metrics) or ""
-    started = datetime.fromtimestamp(run.started / 1000).isoformat(" ", "seconds")
-    score = write(run.metrics[headline]) if headline else ""
-    return (run.run_id, run.name, run.status, started, headline, score, run.tags.get("sweep", ""))
+    headline = find_headline(run.params, run.metrics)
+    return {
+        "run": run.run_id,
+        "name": run.name,
+        "status": run.status,
+        "started": datetime.fromtimestamp(run.started / 1000).isoformat(" ", "seconds"),
+        "metric": headline,
+        "score": None if headline is None else run.metrics[headline],
+        "sweep": run.tags.get("sweep"),
+    }
 
 
-def _describe_version(version: RegisteredVersion) -> tuple[str, ...]:
-    """Return the cells of a version; those not recorded by another program are empty."""
+def _describe_version(version: RegisteredVersion) -> Mapping[str, Any]:
     tags = version.tags
     headline = tags.get("headline", "")
-    score = f"{headline} {format_score(float(tags[headline]))}" if headline in tags else ""
-    run = f"{shorten_id(version.run_id)} {tags.get('run_name', '')}".strip()
-    return (version.name, str(version.version), ", ".join(version.aliases), tags.get("rows", ""), score, run)
+    return {
+        "model": version.name,
+        "version": version.version,
+        "alias": version.aliases,
+        "rows": tags.get("rows"),
+        "metric": headline or None,
+        "score": float(tags[headline]) if headline in tags else None,
+        "run": version.run_id,
+        "name": tags.get("run_name"),
+    }

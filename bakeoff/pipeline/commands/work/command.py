@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.tables.output_file import (
     CALCULATION,
     EXTENSIONS,
+    JSON,
     TERMINAL,
     fill_folder,
     require_output,
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.commands.work.calculation import HandCalculation
 
 DATASET = "dataset."
+ANSWERED = ("title", "header", "table", "queries", "validation", "steps", "answer", "learner_answer", "notes")
+"""What a program receives of a calculation: all but its drawings."""
 
 
-def work_by_hand(request: WorkRequest) -> int:
+def work_by_hand(request: WorkRequest) -> int | Answer:
     """Show the calculation of a learner on a small table, step by step as on paper, and the learner's own answer.
 
     Raises
@@ -42,10 +46,11 @@ def work_by_hand(request: WorkRequest) -> int:
     for key in ("output", "key"):
         _require_output(request, key)
     sheet, calculation = make_sheet(request)
-    _write(sheet, request.output, request)
+    if request.to != JSON:
+        _write(sheet, request.output, request)
     if request.key is not None:
         _write(calculation, request.key, request)
-    return 0
+    return Answer("calculation", lambda: {key: getattr(sheet, key) for key in ANSWERED})
 
 
 def make_sheet(request: WorkRequest) -> tuple[HandCalculation, HandCalculation]:
