@@ -1,20 +1,20 @@
 """``bakeoff accept``: whether a run may replace the champion of a line of tries."""
 
-import json
-
 from bakeoff.pipeline.commands.accept.request import JSON, AcceptRequest
+from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.text.wording import print_note, show_controls
 
 EXIT_NO = 1
 
 
-def judge_run(request: AcceptRequest) -> int:
+def judge_run(request: AcceptRequest) -> Answer:
     """Keep a run as the champion of a line or not, so that false keeps in the whole line are as rare as alpha says.
 
     Returns
     -------
-    int
-        0 for a keep, for a line that was opened or listed, and for a gain on the reserved rows; 1 for no.
+    Answer
+        Its exit code is 0 for a keep, for a line that was opened or listed, and for a gain on the reserved rows; 1 for
+        no.
 
     Raises
     ------
@@ -26,5 +26,6 @@ def judge_run(request: AcceptRequest) -> int:
     answer = accept_run(request)
     for note in answer.notes:
         print_note(f"accept: {note}")
-    print(json.dumps(answer.to_dict(), indent=1) if request.to == JSON else show_controls(repr(answer)))
-    return 0 if answer.is_accepted else EXIT_NO
+    if request.to != JSON:
+        print(show_controls(repr(answer)))
+    return Answer("accept", answer.to_dict, 0 if answer.is_accepted else EXIT_NO)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from bakeoff.pipeline.commands.accept.line import Decision, Line
+from bakeoff.pipeline.tables.document import make_plain
 from bakeoff.pipeline.tables.table import align_lines, make_table
 from bakeoff.pipeline.text.wording import count_nouns, format_change, format_score, shorten_id
 from bakeoff.pipeline.tracking.store_writer import MAX_TAG_LETTERS
 
-FORMAT = 1
-"""The version of the JSON document."""
 MAX_ROWS = 40
 """The number of decisions on a page, whose length MLflow limits."""
 
@@ -103,19 +100,19 @@ def describe_line(
     line: Line, verdict: str, decision: Decision | None, notes: Sequence[str], digest: str
 ) -> dict[str, Any]:
     """Return an answer for programs."""
-    document = {
-        "version": FORMAT,
-        "verdict": verdict,
-        "decision": asdict(decision) if decision else None,
-        "n_counted": len(line.counted),
-        "n_left": line.n_left,
-        "level": line.level,
-        "notes": notes,
-        "sha256": digest,
-        "line": asdict(line),
-    }
-    # JSON has no numbers that are not finite.
-    return dict(json.loads(json.dumps(document), parse_constant=lambda _: None))
+    document: dict[str, Any] = make_plain(
+        {
+            "verdict": verdict,
+            "decision": decision,
+            "n_counted": len(line.counted),
+            "n_left": line.n_left,
+            "level": line.level,
+            "notes": notes,
+            "sha256": digest,
+            "line": line,
+        }
+    )
+    return document
 
 
 def write_page(line: Line) -> str:
