@@ -55,6 +55,7 @@ bakeoff runs machine-learning experiments that are described in YAML.
 bakeoff [KEY=VALUE ...]          run one experiment; with -m, a sweep over comma-separated values
 """
 ENDING = """
+bakeoff [...] to=json            print one JSON document to standard output, and all else to standard error
 bakeoff --version                print the version
 
 An experiment chooses an option of each group with GROUP=OPTION, and sets its keys with GROUP.KEY=VALUE. Groups, with
@@ -122,30 +123,16 @@ def show_help(words: Sequence[str]) -> Answer:
         if word not in VERBS:
             raise UserError(f"{word} is not a verb. {did_you_mean(word, VERBS)} For options, use `bakeoff list`.")
     print("\n\n".join(map(format_help, words)) or format_overview())
-    return Answer("help", lambda: {"verbs": [_describe_verb(verb) for verb in words or VERBS]})
+    return Answer("help", lambda: {"verbs": {verb: _describe_verb(verb) for verb in words or VERBS}})
 
 
 def _describe_verb(verb: str) -> Mapping[str, Any]:
-    """Return the words that a verb accepts, for programs."""
+    """Return the help of a verb, and its words with a sentence each."""
     from bakeoff.pipeline.config.requests import list_arguments
 
-    called = VERBS[verb]
-    arguments = list_arguments(load(called.request)) if called.request else []
-    return {
-        "verb": verb,
-        "sentence": called.sentence,
-        "usage": format_help(verb).partition("\n\n")[0],
-        "words": [
-            {
-                "word": each.word,
-                "has_key": each.has_key,
-                "is_required": each.is_required,
-                "allowed": each.choices,
-                "sentence": each.describe(),
-            }
-            for each in arguments
-        ],
-    }
+    request = VERBS[verb].request
+    words = {each.word: each.describe() for each in list_arguments(load(request))} if request else {}
+    return {"text": format_help(verb), "words": words}
 
 
 def format_overview() -> str:
@@ -205,6 +192,7 @@ OPTION_PREFIXES = ("-", "~", "+")
 EXIT_FAILED = 1
 EXIT_REFUSED = 2
 EXIT_SIGNAL_BASE = 128
+REFUSED_BEFORE = "the jobs cannot run, for the reasons on standard error; correct them."
 GC_THRESHOLD_OBJECTS = 500_000
 
 
@@ -286,9 +274,9 @@ def run_words(words: Sequence[str]) -> int:
         The command line without the program name.
     """
     if JSON_WORD not in words:
-        return _answer_words(words, answer_words).status
+        return _answer_words(words).status
     with reserving_output():
-        answer = _answer_words(words, _answer_program)
+        answer = _answer_words([word for word in words if word != JSON_WORD], is_for_program=True)
     sys.stdout.write(answer.document)
     return answer.status
 
@@ -307,21 +295,8 @@ def reserving_output() -> Iterator[None]:
         os.close(output)
 
 
-def _answer_program(words: Sequence[str]) -> Answer:
-    """Run a command line for a program, and return an answer whose document is made."""
-    is_of_experiments = words[0] not in VERBS or not VERBS[words[0]].request
-    answer = answer_words([word for word in words if word != JSON_WORD] if is_of_experiments else words)
-    if not answer.kind:
-        raise UserError(
-            f"{JSON_WORD}: this command has no answer for programs, and has printed to standard error; leave "
-            f"{JSON_WORD} out."
-        )
-    assert answer.document
-    return answer
-
-
 def answer_words(words: Sequence[str]) -> Answer:
-    """Run a command line and return its answer; that of a command without one has no kind.
+    """Run a command line and return its answer, which is the exit code if the command has no other.
 
     Raises
     ------
@@ -346,7 +321,9 @@ def answer_words(words: Sequence[str]) -> Answer:
     else:
         _require_option(words)
         answer = load(RUN_WORDS)(words)
-    return answer if isinstance(answer, Answer) else Answer("", dict, answer)
+    if answer == EXIT_REFUSED:
+        return Answer("refusal", partial(describe_refusal, REFUSED_BEFORE, words), EXIT_REFUSED)
+    return answer if isinstance(answer, Answer) else Answer("exit", dict, answer)
 
 
 def _complete(words: Sequence[str]) -> int:
@@ -359,11 +336,13 @@ def _complete(words: Sequence[str]) -> int:
     return 0
 
 
-def _answer_words(words: Sequence[str], run: Callable[[Sequence[str]], Answer]) -> Answer:
-    """Run a command line, and return its answer, its refusal or its failure, of which the latter two are printed."""
+def _answer_words(words: Sequence[str], *, is_for_program: bool = False) -> Answer:
+    """Run a command line, and return its answer, or print its refusal or its failure and return that."""
     has_tracebacks = shows_tracebacks()
     try:
-        return run(words)
+        answer = answer_words(words)
+        assert not is_for_program or answer.document  # an error of the document is one of the command
+        return answer
     except UserError as error:
         if has_tracebacks and error.__context__ is not None:
             print(format_traceback(error.__context__), file=sys.stderr)

@@ -20,7 +20,6 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 from bakeoff.pipeline.config.trust import TRUST_KEY, read_trust
 from bakeoff.pipeline.config.words import read_list
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.tables.output_file import JSON, TERMINAL
 from bakeoff.pipeline.text.wording import expand_home
 
 DEFAULT_EXPERIMENT = "bakeoff"
@@ -157,19 +156,6 @@ class TrustRequest(Request):
     """
 
     trust: tuple[str, ...] = field(default_factory=read_trust)
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnswerRequest(Request):
-    """A request whose answer has a form for programs.
-
-    Attributes
-    ----------
-    to : str
-        json prints one JSON document to standard output, and everything else to standard error.
-    """
-
-    to: Annotated[str, Word(allowed=(TERMINAL, JSON))] = TERMINAL
 
 
 @dataclass(frozen=True, kw_only=True)

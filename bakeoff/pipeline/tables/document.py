@@ -45,7 +45,7 @@ class Answer:
     @cached_property
     def document(self) -> str:
         """The document as JSON."""
-        return render_document(self.kind, self.values())
+        return render_document(self.kind, {"status": self.status, **self.values()})
 
 
 def render_document(kind: str, values: Mapping[str, Any]) -> str:
@@ -82,16 +82,16 @@ def make_plain(value: Any) -> Any:
     >>> make_plain({"scores": np.array([0.5, np.nan]), 1: (np.int64(3), True)})
     {'scores': [0.5, None], '1': [3, True]}
     """
-    if hasattr(value, "_asdict"):
-        return make_plain(value._asdict())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int):
+        return value
     if isinstance(value, Mapping):
         return {str(key): make_plain(child) for key, child in value.items()}
+    if hasattr(value, "_asdict"):
+        return make_plain(value._asdict())
     if isinstance(value, list | tuple):
         return [make_plain(child) for child in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, str | int | float):
-        return value
     if is_dataclass(value):
         return {each.name: make_plain(getattr(value, each.name)) for each in fields(value)}
     if hasattr(value, "tolist"):  # of NumPy, or a column
@@ -124,15 +124,6 @@ def make_records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     [{'a': 1, 'b': 0.1}, {'a': 2, 'b': None}]
     """
     names = [str(name) for name in table.columns]
-    columns = [_list_cells(table[name]) for name in table.columns]
+    columns = [make_plain(table[name].tolist()) for name in table.columns]
     for cells in zip(*columns, strict=True):
         yield dict(zip(names, cells, strict=True))
-
-
-def _list_cells(column: pd.Series[Any]) -> list[Any]:
-    import numpy as np
-
-    is_number = isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf"
-    if is_number and np.isfinite(column.to_numpy()).all():
-        return column.tolist()
-    return [make_plain(cell) for cell in column]

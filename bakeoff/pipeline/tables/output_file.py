@@ -7,8 +7,6 @@ would be executed is therefore prefixed with an apostrophe.
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 import secrets
@@ -25,7 +23,6 @@ from zipfile import ZipFile
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.document import format_json, make_records
-from bakeoff.pipeline.tables.table import Table
 from bakeoff.pipeline.text.wording import count_nouns, expand_home, join_words
 
 if TYPE_CHECKING:
@@ -74,15 +71,6 @@ def write_csv(
         name = table.index.name
         escaped.index = table.index.map(_escape_cell).rename(None if name is None else escape_text(str(name)))
     escaped.to_csv(target, sep=separator, decimal=decimal, index=has_index)
-
-
-def render_csv(table: Table) -> str:
-    """Return a table of text cells as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for row in (table.columns, *table.rows):
-        writer.writerow(escape_text(cell.text) for cell in row)
-    return text.getvalue()
 
 
 def describe_escapes(table: pd.DataFrame, path: Path) -> str:
@@ -185,12 +173,11 @@ MAX_STEM_BYTES = 200
 
 TERMINAL = "terminal"
 CSV = "csv"
-JSON = "json"
 DIAGRAM = "a diagram"
 REPORT_FORMATS: Mapping[str, str] = {
     ".txt": TERMINAL,
     ".csv": CSV,
-    ".json": JSON,
+    ".json": "json",
     ".md": "markdown",
     ".tex": "latex",
     ".html": "html",

@@ -1,6 +1,6 @@
 """``bakeoff accept``: whether a run may replace the champion of a line of tries."""
 
-from bakeoff.pipeline.commands.accept.request import JSON, AcceptRequest
+from bakeoff.pipeline.commands.accept.request import AcceptRequest
 from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.text.wording import print_note, show_controls
 
@@ -26,6 +26,5 @@ def judge_run(request: AcceptRequest) -> Answer:
     answer = accept_run(request)
     for note in answer.notes:
         print_note(f"accept: {note}")
-    if request.to != JSON:
-        print(show_controls(repr(answer)))
+    print(show_controls(repr(answer)))
     return Answer("accept", answer.to_dict, 0 if answer.is_accepted else EXIT_NO)

@@ -17,15 +17,7 @@ from bakeoff.pipeline.config.requests import divide_words, read_request
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.request import find_status, run_sweep
 from bakeoff.pipeline.tables.document import Answer
-from bakeoff.pipeline.tables.output_file import (
-    COMPARISON,
-    DIAGRAM,
-    JSON,
-    TERMINAL,
-    OutputKind,
-    require_output,
-    write_whole,
-)
+from bakeoff.pipeline.tables.output_file import COMPARISON, DIAGRAM, TERMINAL, OutputKind, require_output, write_whole
 from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
@@ -62,8 +54,8 @@ def compare_stored_runs(words: Sequence[str]) -> int | Answer:
         if not name or status not in (0, 1):
             return status
         request = replace(request, sweep=name)
-    answer = _compare(request, shlex.join(["bakeoff", "compare", *words]))
-    return replace(answer, status=answer.status or status)
+    comparison, is_worse = _compare(request, shlex.join(["bakeoff", "compare", *words]))
+    return Answer("comparison", partial(asdict, comparison), EXIT_WORSE if is_worse else status)
 
 
 def _run_jobs(request: CompareRequest, words: Sequence[str]) -> tuple[str, int]:
@@ -99,8 +91,8 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
     return own, [*others, *(word for word in own if word.startswith(STORE_PREFIX))]
 
 
-def _compare(request: CompareRequest, command: str) -> Answer:
-    """Compare runs, and write the report; the exit code is that of the gate."""
+def _compare(request: CompareRequest, command: str) -> tuple[Comparison, bool]:
+    """Compare runs, write the report, and return the comparison, and whether the gate found a worse configuration."""
     # NumPy is loaded after the sweep has set the number of threads, which may affect the last bits of scores.
     from bakeoff.pipeline.commands.compare.reports import make_report, render_report
     from bakeoff.pipeline.commands.compare.request import SUFFIX
@@ -118,14 +110,13 @@ def _compare(request: CompareRequest, command: str) -> Answer:
     elif request.keep:
         run_id = keep_reports(comparison, request)
         print_note(f"kept as run {run_id} of experiment {comparison.experiment}{SUFFIX}")
-    answer = Answer("comparison", partial(asdict, comparison))
     if request.fail_if == "never":
-        return answer
+        return comparison, False
     worse = find_worse(comparison)
     settings = comparison.settings
     for sentence in worse or [f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g})."]:
         print_note(sentence)
-    return replace(answer, status=EXIT_WORSE if worse else 0)
+    return comparison, bool(worse)
 
 
 def _write_diagram(comparison: Comparison, output: Path) -> None:
@@ -146,18 +137,19 @@ def require_report_output(output: Path | None, kind: OutputKind, uri: str | None
 
 
 def write_report(report: Report, to: str, output: Path | None, render: Callable[[], str]) -> None:
-    """Write a report to standard output, or completely to a file; JSON on standard output is left to the answer."""
+    """Write a report to standard output, or completely to a file."""
     from bakeoff.pipeline.tables.report import print_report
     from bakeoff.pipeline.text.wording import make_console
 
     if output is None and to == TERMINAL:
         print_report(report, make_console())
         return
-    if output is not None:
-        write_whole(output, render())
-        print_note(f"the report is in {output}")
-    elif to != JSON:
-        sys.stdout.write(render())
+    text = render()
+    if output is None:
+        sys.stdout.write(text)
+        return
+    write_whole(output, text)
+    print_note(f"the report is in {output}")
 
 
 def _require_sweep_alone(words: Sequence[str]) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bakeoff.pipeline.config.requests import AnswerRequest, RefitRequest
+from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.text.wording import print_note
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplainRequest(AnswerRequest, RefitRequest):
+class ExplainRequest(RefitRequest):
     """A model to explain.
 
     Attributes

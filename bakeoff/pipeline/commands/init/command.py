@@ -53,16 +53,15 @@ def check_parts(request: CheckRequest) -> Answer:
     from bakeoff.pipeline.commands.init.check import NOTE, WRONG, check_part
     from bakeoff.pipeline.commands.init.project import find_files
 
-    parts = []
+    parts: dict[Path, list[Finding]] = {}
     n_all_wrong = 0
     for part in find_files(request):
         print(f"{part.path}", flush=True)
-        findings = []
+        parts[part.path] = []
         for finding in check_part(part):
             _print_finding(finding)
-            findings.append(finding)
-        parts.append({"path": part.path, "findings": findings})
-        statuses = [finding.status for finding in findings]
+            parts[part.path].append(finding)
+        statuses = [finding.status for finding in parts[part.path]]
         n_wrong = statuses.count(WRONG)
         print(f"{part.path}: {n_wrong} wrong, {statuses.count(NOTE)} to note\n", flush=True)
         n_all_wrong += n_wrong

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from bakeoff.pipeline.config.options import CONF, OWN_GROUPS, REQUIRED_GROUPS, SUFFIX, find_own_folder, load_option_file
-from bakeoff.pipeline.config.requests import AnswerRequest, Request, TrustRequest, Word
+from bakeoff.pipeline.config.requests import Request, TrustRequest, Word
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import fill_folder
 from bakeoff.pipeline.text.wording import expand_home
@@ -31,7 +31,7 @@ TAKEN_NAMES = ("conf", "data", "tests", "outputs")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckRequest(AnswerRequest, TrustRequest):
+class CheckRequest(TrustRequest):
     """Files of user-defined parts.
 
     Attributes

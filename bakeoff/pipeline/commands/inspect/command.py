@@ -10,7 +10,7 @@ from typing import Annotated
 from bakeoff.pipeline.config.requests import ANY_KEY, Request, Word
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.document import Answer
-from bakeoff.pipeline.tables.output_file import INSPECTION, JSON, NO_FILE, PAGE_FORMAT, YAML_FORMAT
+from bakeoff.pipeline.tables.output_file import INSPECTION, NO_FILE, PAGE_FORMAT, YAML_FORMAT
 from bakeoff.pipeline.text.wording import quote_text
 
 OTHER_KEYS = ("trust", "experiment")
@@ -31,7 +31,7 @@ class InspectRequest(Request):
         Keys of the dataset as on the command line, such as target=COLUMN; the prefix dataset. is optional.
     to : str
         page, or yaml for the file of the dataset, as in conf/dataset/, with all that was found; by default that of the
-        extension of output=, else page. json prints one JSON document to standard output beside the page.
+        extension of output=, else page.
     output : Path or None
         The file to which the page is written, or none for no page; by default it is named after the dataset. The YAML
         is printed by default.
@@ -40,7 +40,7 @@ class InspectRequest(Request):
     files: Annotated[tuple[str, ...], Word(place="FILE")] = ()
     dataset: str = ""
     keys: Annotated[Mapping[str, str], Word(kinds={ANY_KEY: str})] = field(default_factory=dict)
-    to: Annotated[str | None, Word(allowed=(PAGE_FORMAT, YAML_FORMAT, JSON))] = None
+    to: Annotated[str | None, Word(allowed=(PAGE_FORMAT, YAML_FORMAT))] = None
     output: Path | None = None
 
     def __post_init__(self) -> None:
@@ -57,8 +57,7 @@ class InspectRequest(Request):
     @property
     def form(self) -> str:
         """The format of what is written."""
-        form = PAGE_FORMAT if self.to == JSON else self.to
-        return INSPECTION.find_format(None if self.output == NO_FILE else self.output, form, PAGE_FORMAT)
+        return INSPECTION.find_format(None if self.output == NO_FILE else self.output, self.to, PAGE_FORMAT)
 
     def write_overrides(self) -> list[str]:
         """Return the overrides from which the configuration of the dataset is composed."""
@@ -92,4 +91,4 @@ def inspect_data(request: InspectRequest) -> Answer:
         print(text, end="")
     if path is not None:
         print(f"{request.form}  {path}")
-    return Answer("inspection", lambda: {**vars(profile), "columns": profile.tabulate(), "page": path})
+    return Answer("inspection", lambda: {**vars(profile), "file": path})

@@ -121,23 +121,6 @@ class TableProfile:
     notes: tuple[str, ...]
     suspicions: tuple[str, ...]
 
-    def tabulate(self) -> pd.DataFrame:
-        """Return a row for each column."""
-        rows = [
-            {
-                "column": each.column.name,
-                "kind": each.column.kind,
-                "role": each.column.role,
-                "reason": each.column.reason,
-                "missing": each.column.n_missing,
-                "distinct": each.column.n_distinct,
-                "association": each.association,
-                "suspicions": " ".join(each.column.suspicions),
-            }
-            for each in self.columns
-        ]
-        return pd.DataFrame(rows).set_index("column")
-
 
 def count_cells(column: pd.Series) -> Histogram | None:
     """Return the histogram of a column, or None if all its cells are missing.

@@ -33,7 +33,20 @@ class Inspection:
     @property
     def table(self) -> pd.DataFrame:
         """A row for each column with its inferred kind, its role in a run, the reason, and suspicions."""
-        return self.profile.tabulate()
+        rows = [
+            {
+                "column": each.column.name,
+                "kind": each.column.kind,
+                "role": each.column.role,
+                "reason": each.column.reason,
+                "missing": each.column.n_missing,
+                "distinct": each.column.n_distinct,
+                "association": each.association,
+                "suspicions": " ".join(each.column.suspicions),
+            }
+            for each in self.profile.columns
+        ]
+        return pd.DataFrame(rows).set_index("column")
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.tables.document import Answer
@@ -53,10 +54,10 @@ def verify_study(request: VerifyRequest) -> Answer:
 
     # NumPy reads the number of threads when it is loaded, and sweeps use one.
     set_single_threads()
-    from bakeoff.pipeline.commands.paper.verify import VERDICTS, verify_capsule
+    from bakeoff.pipeline.commands.paper.verify import verify_capsule
 
     # Standard output is reserved for the report.
     with redirect_stdout(sys.stderr):
         status, sentences = verify_capsule(request, lambda sentence: print_note(f"note: {sentence}"))
     print(show_controls("\n".join(sentences)))
-    return Answer("verification", lambda: {"verdict": VERDICTS[status], "sentences": sentences}, status)
+    return Answer("verification", partial(dict, sentences=sentences), status)

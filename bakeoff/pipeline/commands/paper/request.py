@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
-from bakeoff.pipeline.config.requests import AnswerRequest, Bounds, TrustRequest, Word
+from bakeoff.pipeline.config.requests import Bounds, TrustRequest, Word
 from bakeoff.pipeline.errors import UserError
 
 
@@ -35,7 +35,7 @@ class PaperRequest(SelectionRequest, TrustRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyRequest(AnswerRequest, TrustRequest):
+class VerifyRequest(TrustRequest):
     """A capsule to verify.
 
     Attributes

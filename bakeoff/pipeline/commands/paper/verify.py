@@ -55,8 +55,6 @@ MAX_ERROR = 0.05
 """The probability with which a statement on the jobs that were not drawn may be wrong."""
 VERIFIED, DIFFERENT, NOT_CHECKED = range(3)
 """Exit codes."""
-VERDICTS = ("verified", "different", "not checked")
-"""Exit code -> its name."""
 CHANGED = "different"
 NOT_WRITTEN = "not written"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from bakeoff.pipeline.config.requests import AnswerRequest, RefitRequest, Word
+from bakeoff.pipeline.config.requests import RefitRequest, Word
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.text.wording import count_nouns, show_controls
@@ -17,7 +17,7 @@ EXIT_REFUSED = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayRequest(AnswerRequest, RefitRequest):
+class ReplayRequest(RefitRequest):
     """A run or a sweep to repeat.
 
     Attributes

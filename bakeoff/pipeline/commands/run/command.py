@@ -21,7 +21,6 @@ from bakeoff.pipeline.text import wording
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.engine import SweepReport
-    from bakeoff.pipeline.sweep.job_runner import JobResult
 
 FAILED_FLAG = "--failed"
 FIRST_REPEAT_WORDS = ("evaluation.repeats=1", "evaluation.first_repeat=0")
@@ -55,7 +54,7 @@ class FiguresRequest(RefitRequest):
 
 RUN_KEYS = ("name", "run_id", "metric", "score", "folds", "scores", "notes", "config", "config_hash", "command")
 SWEEP_KEYS = ("name", "runs", "tables", "notes", "failures", "command", "tracking")
-"""The attributes of results in Python that programs receive; the predictions of a run are among its artifacts."""
+"""What programs receive of results in Python: all but what is among the artifacts of runs."""
 
 
 def run_experiments(words: Sequence[str]) -> int | Answer:
@@ -83,29 +82,25 @@ def run_experiments(words: Sequence[str]) -> int | Answer:
         return Answer("failure", partial(dict, failed=reason), 1)
     if isinstance(finished, str):
         return Answer("kept_run", partial(dict, run_id=finished))
-    return Answer("run", partial(_describe_run, finished, shlex.join(["bakeoff", *words])))
-
-
-def _describe_run(finished: JobResult, command: str) -> dict[str, Any]:
-    from bakeoff.pipeline.python.run import make_run_result
-
-    result = make_run_result(finished, (), command)
-    return {key: getattr(result, key) for key in RUN_KEYS}
+    return Answer("run", partial(_describe, finished, words, RUN_KEYS))
 
 
 def answer_sweep(report: SweepReport | None, words: Sequence[str]) -> int | Answer:
     """Return the answer of a sweep or a plan, given the words of its command; 0 if there is no report."""
     if report is None:
         return 0
-    describe = partial(_describe_sweep, report, shlex.join(["bakeoff", *words]))
-    return Answer("plan" if report.is_dry_run else "sweep", describe, find_status(report))
+    kind = "plan" if report.is_dry_run else "sweep"
+    return Answer(kind, partial(_describe, report, words, SWEEP_KEYS), find_status(report))
 
 
-def _describe_sweep(report: SweepReport, command: str) -> dict[str, Any]:
+def _describe(finished: Any, words: Sequence[str], keys: Sequence[str]) -> dict[str, Any]:
+    """Return the result in Python of a run or a sweep."""
+    from bakeoff.pipeline.python.run import make_run_result
     from bakeoff.pipeline.python.sweep import make_sweep_result
 
-    result = make_sweep_result(report, (), command)
-    return {key: getattr(result, key) for key in SWEEP_KEYS}
+    make = make_run_result if keys == RUN_KEYS else make_sweep_result
+    result = make(finished, (), shlex.join(["bakeoff", *words]))
+    return {key: getattr(result, key) for key in keys}
 
 
 def plan_sweep(words: Sequence[str]) -> int | Answer:

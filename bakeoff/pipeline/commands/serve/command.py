@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from bakeoff.pipeline.config.requests import AnswerRequest, Bounds, RefitRequest, RowsRequest, RunRequest, Word
+from bakeoff.pipeline.config.requests import Bounds, RefitRequest, RowsRequest, RunRequest, Word
 from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.text.wording import print_note, shorten_id, show_controls
 
@@ -15,7 +15,7 @@ MAX_PORT = 65535
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictRequest(AnswerRequest, RowsRequest):
+class PredictRequest(RowsRequest):
     """Rows for which to predict.
 
     Attributes

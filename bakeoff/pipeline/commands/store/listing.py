@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -22,7 +24,7 @@ from bakeoff.pipeline.config.requests import ExperimentRequest, Word, read_reque
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring.names import LOWER_IS_BETTER, SENTENCES
 from bakeoff.pipeline.tables.document import Answer
-from bakeoff.pipeline.tables.output_file import CSV, JSON, TERMINAL
+from bakeoff.pipeline.tables.output_file import CSV, TERMINAL, write_csv
 from bakeoff.pipeline.tables.table import align_lines, make_table
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import format_score
@@ -56,11 +58,11 @@ class ListRequest(ExperimentRequest):
         Groups of options, such as learner, figures or metrics, each with the options whose keys to show; runs or models
         of a store; by default all groups of options.
     to : str
-        The format; csv is one of runs and models.
+        The format of runs and models.
     """
 
     groups: Annotated[tuple[str, ...], Word(place="GROUP")] = ()
-    to: Annotated[str, Word(allowed=(TERMINAL, CSV, JSON))] = TERMINAL
+    to: Annotated[str, Word(allowed=(TERMINAL, CSV))] = TERMINAL
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -93,24 +95,17 @@ def list_items(words: Sequence[str]) -> Answer:
     """
     split = [word.split("=") if word.split("=")[0] in GROUPS else [word] for word in words]
     request = read_request("list", ListRequest, [name for names in split for name in names])
-    lists: dict[str, Sequence[Mapping[str, Any]]] = {}
+    lists: dict[str, Any] = {}
     for group, options in request.sections.items():
         if group in STORED:
             lists[group] = _list_stored(group, request)
-            continue
-        lists[group] = [{"name": each, "text": "\n".join(_iterate_keys(group, each))} for each in options]
-        print("\n".join([each["text"] for each in lists[group]] or _iterate_group(group, is_only=bool(request.groups))))
-        lists[group] = lists[group] or [*_describe_options(group)]
+        elif options:
+            lists[group] = {option: "\n".join(_iterate_keys(group, option)) for option in options}
+            print("\n".join(lists[group].values()))
+        else:
+            lists[group] = dict(ChainMap(*read_listing(group), *SENTENCES.values() if group == METRIC_LIST else ()))
+            print("\n".join(_iterate_group(group, is_only=bool(request.groups))))
     return Answer("list", partial(dict, lists=lists))
-
-
-def _describe_options(group: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the options of a group, or the metrics."""
-    for is_own, options in enumerate(read_listing(group)):
-        yield from ({"name": name, "sentence": options[name], "is_own": bool(is_own)} for name in options)
-    for task, sentences in SENTENCES.items():
-        if group == METRIC_LIST:
-            yield from ({"name": name, "sentence": sentences[name], "task": task} for name in sentences)
 
 
 def _iterate_keys(group: str, option: str) -> Iterator[str]:
@@ -161,7 +156,6 @@ def describe_metric(name: str, sentence: str) -> str:
 
 def _list_stored(group: str, request: ListRequest) -> list[Mapping[str, Any]]:
     """Print the runs of an experiment, or each version of the registered models, the newest first, and return them."""
-    from bakeoff.pipeline.tables.output_file import render_csv
     from bakeoff.pipeline.tracking.names import list_versions
     from bakeoff.pipeline.tracking.store import open_store
     from bakeoff.pipeline.tracking.stored_runs import search_runs
@@ -173,22 +167,20 @@ def _list_stored(group: str, request: ListRequest) -> list[Mapping[str, Any]]:
         versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))
         rows = [_describe_version(version) for version in versions]
     columns, cure = STORED[group]
-    write = repr if request.to == CSV else format_score
-    table = make_table(group, columns, [[_write_cell(each, write) for each in row.values()] for row in rows])
     if request.to == CSV:
-        print(render_csv(table), end="")
+        import pandas as pd
+
+        write_csv(pd.DataFrame(rows, columns=columns), sys.stdout)
     elif rows:
-        print("\n".join(align_lines(table)))
+        print("\n".join(align_lines(make_table(group, columns, [[*map(_write_cell, row.values())] for row in rows]))))
     else:
         print(f"no {group} in experiment {request.tracking__experiment} of {hide_secrets(store.uri)}; {cure}")
     return rows
 
 
-def _write_cell(value: Any, write: Callable[[float], str]) -> str:
+def _write_cell(value: str | float | None) -> str:
     """Return a value as text; one that another program has not recorded is empty."""
-    if isinstance(value, tuple):
-        return ", ".join(value)
-    return write(value) if isinstance(value, float) else str(value or "")
+    return format_score(value) if isinstance(value, float) else str(value or "")
 
 
 def _describe_run(run: StoredRun) -> Mapping[str, Any]:
@@ -212,7 +204,7 @@ def _describe_version(version: RegisteredVersion) -> Mapping[str, Any]:
     return {
         "model": version.name,
         "version": version.version,
-        "alias": version.aliases,
+        "alias": ", ".join(version.aliases),
         "rows": tags.get("rows"),
         "metric": headline or None,
         "score": float(tags[headline]) if headline in tags else None,

@@ -15,7 +15,6 @@ from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.tables.output_file import (
     CALCULATION,
     EXTENSIONS,
-    JSON,
     TERMINAL,
     fill_folder,
     require_output,
@@ -46,8 +45,7 @@ def work_by_hand(request: WorkRequest) -> int | Answer:
     for key in ("output", "key"):
         _require_output(request, key)
     sheet, calculation = make_sheet(request)
-    if request.to != JSON:
-        _write(sheet, request.output, request)
+    _write(sheet, request.output, request)
     if request.key is not None:
         _write(calculation, request.key, request)
     return Answer("calculation", lambda: {key: getattr(sheet, key) for key in ANSWERED})

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from bakeoff.pipeline.config.requests import ANY_KEY, Bounds, TrustRequest, Word
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tables.output_file import CALCULATION, JSON
+from bakeoff.pipeline.tables.output_file import CALCULATION
 
-FORMATS = (*CALCULATION.formats.values(), JSON)
+FORMATS = tuple(CALCULATION.formats.values())
 RANDOM = "random"
 MAX_DIGITS = 15
 MAX_STUDENTS = 999
@@ -88,8 +88,6 @@ class WorkRequest(TrustRequest):
             return
         if self.output is None:
             raise UserError(f"students={self.students} writes that many sheets into a folder; name it with output=.")
-        if self.to == JSON:
-            raise UserError(f"to={JSON} describes one calculation; leave it out, or students=.")
         if self.blank == 0:
             raise UserError(f"students={self.students} writes exercises; add blank=0.3, the share of results left out.")
         if self.key is not None:
