@@ -25,14 +25,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from errno import EINVAL, ENAMETOOLONG, EPIPE
-from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, final
 
 from bakeoff.pipeline.cli.refusal import describe_refusal
 from bakeoff.pipeline.commands import COMMANDS, Command
 from bakeoff.pipeline.config.flags import TRACEBACK_VARIABLE, VERSION_FLAG, shows_tracebacks
-from bakeoff.pipeline.errors import STORE_THREAD, StoreError, UserError, did_you_mean, placing_errors
+from bakeoff.pipeline.errors import STORE_THREAD, UserError, did_you_mean, placing_errors
 from bakeoff.pipeline.system import find_signals
 from bakeoff.pipeline.tables.document import JSON_WORD, Answer
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
@@ -322,7 +321,7 @@ def answer_words(words: Sequence[str]) -> Answer:
         _require_option(words)
         answer = load(RUN_WORDS)(words)
     if answer == EXIT_REFUSED:
-        return Answer("refusal", partial(describe_refusal, REFUSED_BEFORE, words), EXIT_REFUSED)
+        return Answer("refusal", lambda: describe_refusal(REFUSED_BEFORE, words), EXIT_REFUSED)
     return answer if isinstance(answer, Answer) else Answer("exit", dict, answer)
 
 
@@ -347,18 +346,16 @@ def _answer_words(words: Sequence[str], *, is_for_program: bool = False) -> Answ
         if has_tracebacks and error.__context__ is not None:
             print(format_traceback(error.__context__), file=sys.stderr)
         return _refuse(str(error), words)
-    except StoreError as error:
-        return _fail(describe_error(error))
     except SystemExit as error:
         return _fail(f"the code that this command ran has called sys.exit({error.code!r})")
     except Exception as error:
         if has_tracebacks:
-            print(format_traceback(error), file=sys.stderr)
+            print(getattr(error, "trace", "") or format_traceback(error), file=sys.stderr)
         if isinstance(error, OSError) and error.errno == ENAMETOOLONG:
             name = hide_secrets(str(error.filename))
             return _refuse(f"{name} is too long for the name of a file; shorten it.", words)
-        reason = hide_secrets(" ".join(str(error).split())) or "no reason was given"
-        return _fail(f"{type(error).__name__}: {reason} ({TRACEBACK_VARIABLE}=1 in the environment shows where)")
+        hint = "" if hasattr(error, "is_sentence") else f" ({TRACEBACK_VARIABLE}=1 in the environment shows where)"
+        return _fail(" ".join(describe_error(error).split()) + hint)
     except KeyboardInterrupt as error:
         number = error.number if isinstance(error, Terminated) else signal.SIGINT
         sentence = f"interrupted by {'Ctrl-C' if number == signal.SIGINT else signal.Signals(number).name}"
@@ -369,7 +366,7 @@ def _answer_words(words: Sequence[str], *, is_for_program: bool = False) -> Answ
 
 def _refuse(sentence: str, words: Sequence[str]) -> Answer:
     print_note(f"refused: {sentence}")
-    return Answer("refusal", partial(describe_refusal, sentence, words), EXIT_REFUSED)
+    return Answer("refusal", lambda: describe_refusal(sentence, words), EXIT_REFUSED)
 
 
 def _fail(sentence: str) -> Answer:

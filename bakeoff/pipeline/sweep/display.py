@@ -4,7 +4,6 @@ A table has a row for each configuration and a column for each dataset; scores a
 done earlier are included with their stored scores.
 """
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT, list_store_words
 from bakeoff.pipeline.sweep.jobs import (
     DONE_KINDS,
     FINISHED,
@@ -25,9 +23,8 @@ from bakeoff.pipeline.sweep.jobs import (
     count_reasons,
 )
 from bakeoff.pipeline.sweep.planning import Plan
-from bakeoff.pipeline.sweep.run_screen import WorkBar
+from bakeoff.pipeline.sweep.run_screen import WorkBar, write_store_command
 from bakeoff.pipeline.tables.table import EMPTY, Cell, Row, Table, align_lines, make_table, print_table
-from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import (
     count_nouns,
     escape,
@@ -268,9 +265,8 @@ class SweepDisplay:
                 self.out.print(f"and {count_nouns(n_hidden, 'more configuration')}")
         if not tables or not setting:
             return
-        words = list_store_words(setting.get("uri"), setting.get("experiment", DEFAULT_EXPERIMENT))
-        self.show(hide_secrets("\ncompare  " + shlex.join(["bakeoff", "compare", f"sweep={sweep}", *words])))
-        self.show(hide_secrets("open     " + shlex.join(["bakeoff", "ui", *words])))
+        self.show(f"\ncompare  {write_store_command(setting, 'compare', f'sweep={sweep}')}")
+        self.show(f"open     {write_store_command(setting, 'ui')}")
 
     def show_unfinished(self, outcomes: Sequence[JobOutcome], n_planned: int) -> None:
         """Print unfinished jobs and the reasons; stopped jobs are omitted, because their study needs no score."""

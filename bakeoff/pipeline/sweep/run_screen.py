@@ -5,7 +5,7 @@ Work in progress on standard error: a bar on a terminal, and a line a minute els
 
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Event, Thread
 from typing import Any, Self
 
@@ -96,6 +96,12 @@ def announce_long(items: Sequence[Any], verb: str, announce: Announce) -> Iterat
         yield item
 
 
+def write_store_command(setting: Mapping[str, Any], *words: str) -> str:
+    """Return a command with the words that select a store, given the settings of the store."""
+    of_store = list_store_words(setting.get("uri"), setting.get("experiment", DEFAULT_EXPERIMENT))
+    return hide_secrets(shlex.join(["bakeoff", *words, *of_store]))
+
+
 STORED_NOW = "This job had finished when its store was lost; its results are stored now, and it did not run again."
 
 
@@ -181,9 +187,7 @@ class RunScreen:
         if run_id is None or store is None:
             return
         self._out.print(f"run {run_id}")
-        setting = prepared.spec["tracking"]
-        words = list_store_words(setting.get("uri"), setting.get("experiment", DEFAULT_EXPERIMENT))
-        self._out.print(f"open  {escape(hide_secrets(shlex.join(['bakeoff', 'ui', *words])))}")
+        self._out.print(f"open  {escape(write_store_command(prepared.spec['tracking'], 'ui'))}")
 
     def _show_figures(self, choice: FigureChoice, run_id: str | None, store: Store | None) -> None:
         """Print the paths of the figures of a stored run."""

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +55,7 @@ def compare_stored_runs(words: Sequence[str]) -> int | Answer:
             return status
         request = replace(request, sweep=name)
     comparison, is_worse = _compare(request, shlex.join(["bakeoff", "compare", *words]))
-    return Answer("comparison", partial(asdict, comparison), EXIT_WORSE if is_worse else status)
+    return Answer("comparison", lambda: vars(comparison), EXIT_WORSE if is_worse else status)
 
 
 def _run_jobs(request: CompareRequest, words: Sequence[str]) -> tuple[str, int]:

@@ -11,7 +11,6 @@ import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from bakeoff.pipeline.commands.compare.cells import score_runs
 from bakeoff.pipeline.commands.compare.request import (
@@ -106,7 +105,7 @@ def _print_findings(findings: Iterable[Finding]) -> Answer:
     found = list(findings)
     sentences = [show_in_line(finding.sentence) for finding in found]
     print("\n".join(sentences))
-    return Answer("study_size", partial(dict, sentences=sentences))
+    return Answer("study_size", lambda: {"sentences": sentences, "numbers": collect_numbers(found)})
 
 
 def _plan_rates(request: RatesRequest) -> Finding:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
-from functools import partial
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.tables.document import Answer
@@ -60,4 +59,4 @@ def verify_study(request: VerifyRequest) -> Answer:
     with redirect_stdout(sys.stderr):
         status, sentences = verify_capsule(request, lambda sentence: print_note(f"note: {sentence}"))
     print(show_controls("\n".join(sentences)))
-    return Answer("verification", partial(dict, sentences=sentences), status)
+    return Answer("verification", lambda: {"sentences": sentences}, status)

@@ -6,11 +6,9 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from bakeoff.pipeline.config.flags import shows_tracebacks
 from bakeoff.pipeline.config.requests import RefitRequest, Word, divide_words, read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.errors import UserError
@@ -64,25 +62,20 @@ def run_experiments(words: Sequence[str]) -> int | Answer:
     ------
     UserError
         The command line is invalid, or none of its jobs can run.
+    RunFailed
+        The run failed.
     """
     experiments = read_experiments(words)
     if experiments is None:
         return 0
     if experiments.is_sweep:
         return answer_sweep(run_described_sweep(experiments), words)
-    from bakeoff.pipeline.sweep.request import RunFailed, RunRequest, run_experiment
+    from bakeoff.pipeline.sweep.request import RunRequest, run_experiment
 
-    try:
-        finished = run_experiment(RunRequest(experiments.overrides, experiments.source, is_command=True))
-    except RunFailed as failure:
-        if shows_tracebacks():
-            print(failure.trace, file=sys.stderr)
-        reason = str(failure)
-        wording.print_note(f"failed: {reason}")
-        return Answer("failure", partial(dict, failed=reason), 1)
+    finished = run_experiment(RunRequest(experiments.overrides, experiments.source, is_command=True))
     if isinstance(finished, str):
-        return Answer("kept_run", partial(dict, run_id=finished))
-    return Answer("run", partial(_describe, finished, words, RUN_KEYS))
+        return Answer("kept_run", lambda: {"run_id": finished})
+    return Answer("run", lambda: _describe(finished, words, RUN_KEYS))
 
 
 def answer_sweep(report: SweepReport | None, words: Sequence[str]) -> int | Answer:
@@ -90,7 +83,7 @@ def answer_sweep(report: SweepReport | None, words: Sequence[str]) -> int | Answ
     if report is None:
         return 0
     kind = "plan" if report.is_dry_run else "sweep"
-    return Answer(kind, partial(_describe, report, words, SWEEP_KEYS), find_status(report))
+    return Answer(kind, lambda: _describe(report, words, SWEEP_KEYS), find_status(report))
 
 
 def _describe(finished: Any, words: Sequence[str], keys: Sequence[str]) -> dict[str, Any]:
@@ -134,7 +127,7 @@ def plan_sweep(words: Sequence[str]) -> int | Answer:
 
     digest = seal_jobs(request, report.plan.jobs)
     print(f"sealed as {request.seal} with SHA-256 {digest}; publish the digest where its date can be checked")
-    return Answer("seal", partial(dict, seal=request.seal, sha256=digest))
+    return Answer("seal", lambda: {"seal": request.seal, "sha256": digest})
 
 
 def rerun_failed_jobs(words: Sequence[str]) -> int | Answer:

@@ -8,7 +8,6 @@ from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from bakeoff.pipeline.config.options import (
@@ -35,14 +34,11 @@ if TYPE_CHECKING:
 
 
 RUNS = "runs"
-STORED: Mapping[str, tuple[Sequence[str], str]] = {
-    RUNS: (("run", "name", "status", "started", "metric", "score", "sweep"), "run an experiment first"),
-    "models": (
-        ("model", "version", "alias", "rows", "metric", "score", "run", "name"),
-        "`bakeoff ship RUN as=NAME@ALIAS` registers one",
-    ),
+STORED: Mapping[str, Sequence[str]] = {
+    RUNS: ("run", "name", "status", "started", "metric", "score", "sweep"),
+    "models": ("model", "version", "alias", "rows", "metric", "score", "run", "name"),
 }
-"""The content of a store, which is not listed by default: its columns, and what makes the first row."""
+"""The content of a store, which is not listed by default, and its columns."""
 OWN_MARK = "(own)"
 LINE_LETTERS = 110
 INDENT = "  "
@@ -105,7 +101,7 @@ def list_items(words: Sequence[str]) -> Answer:
         else:
             lists[group] = dict(ChainMap(*read_listing(group), *SENTENCES.values() if group == METRIC_LIST else ()))
             print("\n".join(_iterate_group(group, is_only=bool(request.groups))))
-    return Answer("list", partial(dict, lists=lists))
+    return Answer("list", lambda: {"lists": lists})
 
 
 def _iterate_keys(group: str, option: str) -> Iterator[str]:
@@ -163,51 +159,41 @@ def _list_stored(group: str, request: ListRequest) -> list[Mapping[str, Any]]:
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     if group == RUNS:
         rows = [_describe_run(run) for run in search_runs(store)]
+        cure = "run an experiment first"
     else:
         versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))
         rows = [_describe_version(version) for version in versions]
-    columns, cure = STORED[group]
+        cure = "`bakeoff ship RUN as=NAME@ALIAS` registers one"
+    columns = STORED[group]
     if request.to == CSV:
         import pandas as pd
 
         write_csv(pd.DataFrame(rows, columns=columns), sys.stdout)
     elif rows:
-        print("\n".join(align_lines(make_table(group, columns, [[*map(_write_cell, row.values())] for row in rows]))))
+        print("\n".join(align_lines(make_table(group, columns, [[*map(_write_cell, row)] for row in rows]))))
     else:
         print(f"no {group} in experiment {request.tracking__experiment} of {hide_secrets(store.uri)}; {cure}")
-    return rows
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _write_cell(value: str | float | None) -> str:
-    """Return a value as text; one that another program has not recorded is empty."""
     return format_score(value) if isinstance(value, float) else str(value or "")
 
 
-def _describe_run(run: StoredRun) -> Mapping[str, Any]:
+def _describe_run(run: StoredRun) -> tuple[Any, ...]:
+    """Return the cells of a run; those not recorded by another program are None."""
     from bakeoff.pipeline.tracking.names import find_headline
 
     headline = find_headline(run.params, run.metrics)
-    return {
-        "run": run.run_id,
-        "name": run.name,
-        "status": run.status,
-        "started": datetime.fromtimestamp(run.started / 1000).isoformat(" ", "seconds"),
-        "metric": headline,
-        "score": None if headline is None else run.metrics[headline],
-        "sweep": run.tags.get("sweep"),
-    }
+    started = datetime.fromtimestamp(run.started / 1000).isoformat(" ", "seconds")
+    score = None if headline is None else run.metrics[headline]
+    return (run.run_id, run.name, run.status, started, headline, score, run.tags.get("sweep"))
 
 
-def _describe_version(version: RegisteredVersion) -> Mapping[str, Any]:
+def _describe_version(version: RegisteredVersion) -> tuple[Any, ...]:
+    """Return the cells of a version; those not recorded by another program are None."""
     tags = version.tags
     headline = tags.get("headline", "")
-    return {
-        "model": version.name,
-        "version": version.version,
-        "alias": ", ".join(version.aliases),
-        "rows": tags.get("rows"),
-        "metric": headline or None,
-        "score": float(tags[headline]) if headline in tags else None,
-        "run": version.run_id,
-        "name": tags.get("run_name"),
-    }
+    score = float(tags[headline]) if headline in tags else None
+    of_run = (headline or None, score, version.run_id, tags.get("run_name"))
+    return (version.name, version.version, ", ".join(version.aliases), tags.get("rows"), *of_run)
