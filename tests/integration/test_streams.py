@@ -13,6 +13,8 @@ BAKEOFF = f"{sys.executable} -m bakeoff"
 PLACES = {
     "output without a reader": (f"{BAKEOFF} list | head -1; exit ${{PIPESTATUS[0]}}", 0),
     "errors without a reader": (f"{BAKEOFF} list no_such_group 2>&1 >/dev/null | true; exit ${{PIPESTATUS[0]}}", 2),
+    "a document without a reader": (f"{BAKEOFF} list dataset to=json | true; exit ${{PIPESTATUS[0]}}", 0),
+    "a document and closed output": (f"{BAKEOFF} list dataset to=json >&-", 0),
     "output that is closed": (f"{BAKEOFF} list dataset >&-", 0),
     "errors that are closed": (f"{BAKEOFF} list no_such_group 2>&-", 2),
     "all streams closed": (f"{BAKEOFF} list dataset <&- >&- 2>&-", 0),

@@ -10,9 +10,9 @@ KEY = re.compile(r"(?<![\w.])([\w.@/]+)(?==|:| is not a key)")
 """A key, as sentences write it."""
 ALLOWED = re.compile(r"(?: must be|Allowed:) ([^…]+?)[.;:](?: |$)")
 CURE = re.compile(
-    r"[;:.] (?:then )?((?:add|change|choose|convert|correct|delete|download|drop|export|fetch|fill|give|install|leave"
-    r"|list|make|mark|merge|move|name|open|put|remove|rename|repeat|restore|run|save|see|set|shorten|start|try|use|write"
-    r"|usage:|did you mean)\b.*)",
+    r"(?:[;.]| \w+:) (?:then )?((?:add|change|choose|convert|correct|delete|download|drop|export|fetch|fill|give"
+    r"|install|leave|list|make|mark|merge|move|name|open|put|remove|rename|repeat|restore|run(?! \w{8})|save|see|set"
+    r"|shorten|start|try|use|write|usage:|did you mean)\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
 """The end of a sentence that says what to do."""
