@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import mlflow_server
 import pytest
 from command import Answer, Bakeoff
+from documents import read_document
 from faulty_server import (
     CIRCLE,
     CLOSES,
@@ -146,11 +147,11 @@ def test_the_same_command_stores_what_had_finished_and_does_not_run_again(
     assert bakeoff(*JOB).status == 1
     faulty.fail_always(None)
     monkeypatch.setattr("bakeoff.pipeline.sweep.job_runner.execute_job", None)
-    stored = bakeoff(*JOB)
+    stored = bakeoff(*JOB, "to=json")
     assert stored.status == 0, stored.err
-    assert "had finished when its store was lost" in stored.out
+    assert "had finished when its store was lost" in stored.err
     run = list_runs(faulty.uri)[0]
-    assert run.info.run_id in stored.out
+    assert read_document(stored.out, "kept_run")["run_id"] == run.info.run_id
     assert run.info.run_id != complete.info.run_id
     assert run.info.status == "FINISHED"
     assert list_scores(run) == list_scores(complete)

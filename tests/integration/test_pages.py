@@ -44,6 +44,7 @@ NOT_STORED = "tracking=none"
 WITHOUT_MODEL = "tracking.models=false"
 STORED: Mapping[str, Sequence[str]] = {
     "docs/accept.md": [WITHOUT_MODEL],
+    "docs/automation.md": [WITHOUT_MODEL],
     "docs/comparison.md": [WITHOUT_MODEL],
     "docs/diff.md": [],
     "docs/figures.md": [WITHOUT_MODEL],

@@ -28,6 +28,7 @@ from bakeoff.pipeline.commands.compare.study_size import (
     Pairs,
     PilotItems,
     PlannedFolds,
+    collect_numbers,
     describe_folds,
     describe_sizes,
     measure_folds,
