@@ -161,7 +161,7 @@ def test_a_run_has_the_numbers_of_python_and_is_the_same_run(bakeoff: Bakeoff) -
     words = ("dataset=wine", *FOLDS, "learner=knn", "tracking=none")
     document = read_document(bakeoff(*words, "to=json").out, "run")
     result = run(*words)
-    times = [name for name in result.folds if name.startswith("time/")]
+    times = [name for name in map(str, result.folds) if name.startswith("time/")]
     folds = result.folds.drop(columns=times).reset_index().to_dict("records")
     assert [{key: fold[key] for key in fold if key not in times} for fold in document["folds"]] == folds
     assert document["score"] == result.score

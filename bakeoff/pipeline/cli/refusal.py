@@ -8,14 +8,16 @@ from bakeoff.pipeline.text.secrets import hide_in_values
 
 KEY = re.compile(r"(?<![\w.])([\w.@/]+)(?==|:| is not a key)")
 """A key, as sentences write it."""
-ALLOWED = re.compile(r"(?: must be|Allowed:) ([^…]+?)[.;:](?: |$)")
-CURE = re.compile(
-    r"(?:[;.]| \w+:) (?:then )?((?:add|change|choose|convert|correct|delete|download|drop|export|fetch|fill|give"
-    r"|install|leave|list|make|mark|merge|move|name|open|put|remove|rename|repeat|restore|run(?! \w{8})|save|see|set"
-    r"|shorten|start|try|use|write|usage:|did you mean)\b.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""The end of a sentence that says what to do."""
+PARTS = {
+    "allowed": re.compile(r"(?: must be|Allowed:) ([^…]+?)[.;:](?: |$)"),
+    "cure": re.compile(
+        r"(?:[;.]| \w+:) (?:then )?((?:add|change|choose|convert|correct|delete|download|drop|export|fetch|fill|give"
+        r"|install|leave|list|make|mark|merge|move|name|open|put|remove|rename|repeat|restore|run(?! \w{8})|save|see"
+        r"|set|shorten|start|try|use|write|usage:|did you mean)\b.*)",
+        re.IGNORECASE | re.DOTALL,
+    ),
+}
+"""What is allowed, and the end of a sentence that says what to do."""
 
 
 def describe_refusal(sentence: str, words: Sequence[str]) -> dict[str, Any]:
@@ -40,6 +42,5 @@ def describe_refusal(sentence: str, words: Sequence[str]) -> dict[str, Any]:
     """
     given = hide_in_values(dict(word.lstrip("+~").split("=", 1) for word in words if "=" in word))
     key = next((each for each in KEY.findall(sentence) if each in given), None)
-    found = {"allowed": ALLOWED.search(sentence), "cure": CURE.search(sentence)}
-    parts = {name: each and each[1] for name, each in found.items()}
+    parts = {name: (found := part.search(sentence)) and found[1] for name, part in PARTS.items()}
     return {"refused": sentence, "key": key, "given": given.get(key or ""), **parts}

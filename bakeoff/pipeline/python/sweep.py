@@ -252,17 +252,9 @@ def _describe_outcome(outcome: JobOutcome) -> dict[str, Any]:
 
 
 def _tabulate_plan(jobs: Sequence[Job]) -> pd.DataFrame:
-    rows = [
-        {
-            "name": job.name,
-            "state": job.state,
-            "expected_seconds": job.seconds,
-            "reason": job.reason,
-            "run_id": job.run_id,
-        }
-        for job in jobs
-    ]
-    return pd.DataFrame(rows, index=pd.Index([job.number for job in jobs], name="job"))
+    rows = [(job.name, job.state, job.seconds, job.reason, job.run_id) for job in jobs]
+    numbers = pd.Index([job.number for job in jobs], name="job")
+    return pd.DataFrame(rows, numbers, ["name", "state", "expected_seconds", "reason", "run_id"])
 
 
 def list_run_ids(result: str | RunResult | SweepResult) -> list[str]:

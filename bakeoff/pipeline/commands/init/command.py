@@ -56,10 +56,7 @@ def check_parts(request: CheckRequest) -> Answer:
     n_all_wrong = 0
     for part in find_files(request):
         print(f"{part.path}", flush=True)
-        parts[part.path] = []
-        for finding in check_part(part):
-            _print_finding(finding)
-            parts[part.path].append(finding)
+        parts[part.path] = [_print_finding(finding) for finding in check_part(part)]
         statuses = [finding.status for finding in parts[part.path]]
         n_wrong = statuses.count(WRONG)
         print(f"{part.path}: {n_wrong} wrong, {statuses.count(NOTE)} to note\n", flush=True)
@@ -67,12 +64,14 @@ def check_parts(request: CheckRequest) -> Answer:
     return Answer("check", lambda: {"parts": parts}, EXIT_WRONG if n_all_wrong else 0)
 
 
-def _print_finding(finding: Finding) -> None:
+def _print_finding(finding: Finding) -> Finding:
+    """Print a finding as soon as there is one, and return it."""
     indent = " " * (STATUS_WIDTH + SUBJECT_WIDTH + 4)
     print(f"  {finding.status:<{STATUS_WIDTH}} {finding.subject:<{SUBJECT_WIDTH}} {show_controls(finding.text)}")
     for line in finding.details:
         print(f"{indent}{show_controls(line)}")
     print(end="", flush=True)
+    return finding
 
 
 def start_project(request: ProjectRequest) -> int:

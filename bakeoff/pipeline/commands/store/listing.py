@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -99,7 +98,8 @@ def list_items(words: Sequence[str]) -> Answer:
             lists[group] = {option: "\n".join(_iterate_keys(group, option)) for option in options}
             print("\n".join(lists[group].values()))
         else:
-            lists[group] = dict(ChainMap(*read_listing(group), *SENTENCES.values() if group == METRIC_LIST else ()))
+            metrics = SENTENCES.values() if group == METRIC_LIST else ()
+            lists[group] = {name: each[name] for each in (*metrics, *read_listing(group)) for name in each}
             print("\n".join(_iterate_group(group, is_only=bool(request.groups))))
     return Answer("list", lambda: {"lists": lists})
 
@@ -168,7 +168,7 @@ def _list_stored(group: str, request: ListRequest) -> list[Mapping[str, Any]]:
     if request.to == CSV:
         import pandas as pd
 
-        write_csv(pd.DataFrame(rows, columns=columns), sys.stdout)
+        write_csv(pd.DataFrame(rows, columns=list(columns)), sys.stdout)
     elif rows:
         print("\n".join(align_lines(make_table(group, columns, [[*map(_write_cell, row)] for row in rows]))))
     else:

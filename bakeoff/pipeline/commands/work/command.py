@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.commands.work.calculation import HandCalculation
 
 DATASET = "dataset."
-ANSWERED = ("title", "header", "table", "queries", "validation", "steps", "answer", "learner_answer", "notes")
-"""What a program receives of a calculation: all but its drawings."""
+DRAWN = ("problem", "learner")
+"""What a calculation has for drawings alone, which programs do not receive."""
 
 
 def work_by_hand(request: WorkRequest) -> int | Answer:
@@ -48,7 +48,7 @@ def work_by_hand(request: WorkRequest) -> int | Answer:
     _write(sheet, request.output, request)
     if request.key is not None:
         _write(calculation, request.key, request)
-    return Answer("calculation", lambda: {key: getattr(sheet, key) for key in ANSWERED})
+    return Answer("calculation", lambda: {key: value for key, value in vars(sheet).items() if key not in DRAWN})
 
 
 def make_sheet(request: WorkRequest) -> tuple[HandCalculation, HandCalculation]:
