@@ -9,9 +9,7 @@ from typing import Annotated
 from bakeoff.pipeline.commands.compare.request import LEVELS, MAX_LOOKS, MAX_REPEATS
 from bakeoff.pipeline.config.requests import Bounds, RefitRequest, Word
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tables.output_file import TERMINAL
 
-JSON = "json"
 FINAL = "final"
 """The word in place of a run that ends a line on its reserved rows."""
 MAX_TRIES = 100_000
@@ -45,8 +43,6 @@ class AcceptRequest(RefitRequest):
         sure, to repeat the folds of the run and the champion, which both run again, while the answer is open.
     repeats : int
         The largest number of repeats of the folds with until=sure, those of the line included.
-    to : str
-        The format of the answer.
     """
 
     run: Annotated[str, Word(place="RUN")] = ""
@@ -59,7 +55,6 @@ class AcceptRequest(RefitRequest):
     register: Annotated[str, Word(key="as")] = ""
     until: Annotated[str, Word(allowed=("end", "sure"))] = "end"
     repeats: Annotated[int, Word(allowed=Bounds(2, MAX_LOOKS))] = MAX_REPEATS
-    to: Annotated[str, Word(allowed=(TERMINAL, JSON))] = TERMINAL
 
     @property
     def is_until_sure(self) -> bool:
