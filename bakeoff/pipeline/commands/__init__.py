@@ -79,6 +79,12 @@ COMMANDS: Mapping[str, Command] = {
         "commands.paper.command.verify_study",
         "commands.paper.request.VerifyRequest",
     ),
+    "reference": Command(
+        "make sweep=NAME as=NAME",
+        "make, list and verify results by which others compare theirs",
+        "commands.reference.command.handle_references",
+        "commands.reference.request.ReferenceRequest",
+    ),
     "rerun": Command(
         "--failed",
         "run failed jobs again",
@@ -182,6 +188,7 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "accept": ("compare",),
     "diff": ("compare",),
     "paper": ("compare",),
+    "reference": ("compare", "paper"),
     "run": ("compare",),  # only `plan` with seal=, difference= or rates=, which imports it when needed
 }
 """The folder of a command -> the folders of other commands that it may import."""

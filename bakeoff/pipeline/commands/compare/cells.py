@@ -5,6 +5,7 @@ A cell contains the scores of a configuration on a dataset, one per fold, and th
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
@@ -69,7 +70,9 @@ def score_runs(facts: Sequence[RunFacts], description: str, request: SelectionRe
     names = [metric.name for metric in metrics]
     validation = _find_validation_metric(names[0], runs[0])
     # One query for all runs: separate queries would dominate the time of a comparison.
-    series = read_series(store, [each.run for each in runs], [*names, validation])
+    stored = [each.run for each in runs if each.series is None]
+    carried = {each.run.run_id: each.series for each in runs if each.series is not None}
+    series: Series = {**read_series(store, stored, [*names, validation]), **carried}
     cells = _make_cells(grid, series, names, validation)
     return ScoredCells(
         metrics=metrics,
@@ -315,6 +318,7 @@ def _describe_dataset(name: str, grid: Grid, cells: Mapping[CellKey, Cell], stor
     # Each seed and each repeat of an evaluation splits the rows again.
     n_repeats = len(runs) * int(params.get("evaluation.repeats", "1"))
     splits_digests = tuple(each.splits_digest for each in runs)
+    n_carried = Counter(each.splits_digest for key in keys for each in grid[key] if each.series and not each.reason)
     return ComparedDataset(
         name=name,
         digest=runs[0].digest,
@@ -322,5 +326,5 @@ def _describe_dataset(name: str, grid: Grid, cells: Mapping[CellKey, Cell], stor
         n_folds=n_folds,
         folds_per_repeat=max(n_folds // n_repeats, 1),
         splits_digests=splits_digests,
-        n_looks=max(count_looks(store, runs[0].digest, splits) for splits in splits_digests),
+        n_looks=max(count_looks(store, runs[0].digest, splits) + n_carried[splits] for splits in splits_digests),
     )

@@ -16,7 +16,7 @@ from bakeoff.pipeline.text.wording import expand_home, join_words
 FORMATS = tuple(REPORT_FORMATS.values())
 COMMAND_KEYS = (
     "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "overall",
-    "choice", "dataset", "until", "repeats", "seal", "item", "cluster", "items", "plan",
+    "choice", "dataset", "until", "repeats", "seal", "item", "cluster", "items", "plan", "reference",
 )  # fmt: skip
 """Keys that determine the numbers of a comparison."""
 RUN_WORDS = ("latest", "best")
@@ -150,6 +150,8 @@ class CompareRequest(SelectionRequest, TrustRequest):
         common, to compare only the items that all systems answered.
     plan : tuple of str
         Differences, such as 0.01,0.02: notes say how large a study must be to find them.
+    reference : str
+        A file of bakeoff reference, or the name of one, whose runs are compared as well; none of them is run.
     to : str or None
         The format; by default that of the extension of output=.
     output : Path or None
@@ -167,6 +169,7 @@ class CompareRequest(SelectionRequest, TrustRequest):
     cluster: str = ""
     items: Annotated[str, Word(allowed=("all", "common"))] = "all"
     plan: tuple[str, ...] = ()
+    reference: str = ""
     to: Annotated[str | None, Word(allowed=FORMATS)] = None
     output: Path | None = None
     keep: bool = True
@@ -178,6 +181,11 @@ class CompareRequest(SelectionRequest, TrustRequest):
             raise UserError("fail_if=worse needs base=, the run, model or configuration to compare with.")
         COMPARISON.find_format(self.output, self.to)
         self._require_items()
+        if self.reference and (self.item or self.is_until_sure or self.table is not None):
+            raise UserError(
+                f"reference={self.reference} has the scores of folds, which are compared with those of runs; leave out "
+                "item=, until= and files of scores, or reference=."
+            )
         if self.plan:
             read_numbers("plan", self.plan, DIFFERENCES)
 

@@ -31,6 +31,7 @@ SEED_KEY = "random_state"
 SEED_WORD = "seed"
 """Replaces the ``random_state`` of a learner if it is the seed of its run."""
 TARGET_KEY = "_target_"
+OVERRIDES_TAG = "overrides"
 RUN_KEY = "run"
 """A key that distinguishes individually named runs of one configuration."""
 BASE_REMARK = "base "
@@ -75,11 +76,14 @@ class RunFacts:
         Why there are no complete scores; empty for a finished run.
     configuration : Params
         The params of the job without those of dataset, seed and evaluation; empty if unknown.
+    series : mapping of str to tuple of float, or None
+        Metric -> its scores in each fold, of a run that no store here has; None for a stored run.
     """
 
     run: StoredRun
     reason: str
     configuration: Params = ()
+    series: Mapping[str, tuple[float, ...]] | None = None
 
     @property
     def learner(self) -> str:
@@ -196,18 +200,18 @@ def _list_own_params(run: StoredRun) -> dict[str, str]:
         # Otherwise each seed would be a separate configuration, and no configuration would have several seeds.
         if key.endswith(SEED_KEY) and value == run.params["seed"]:
             own[key] = SEED_WORD
-    return {**own, **_list_target_words(run)}
+    return {**own, **list_target_words(run)}
 
 
 def read_overrides(run: StoredRun) -> list[str]:
     """Return the overrides of a run; empty if they were too long for a tag."""
     try:
-        return list(map(str, json.loads(run.tags.get("overrides", "[]"))))
+        return list(map(str, json.loads(run.tags.get(OVERRIDES_TAG, "[]"))))
     except ValueError:  # a long tag is truncated
         return []
 
 
-def _list_target_words(run: StoredRun) -> dict[str, str]:
+def list_target_words(run: StoredRun) -> dict[str, str]:
     """Return the overrides that replaced a class; the params record the name of the chosen option instead."""
     pairs = [word.lstrip("+").split("=", 1) for word in read_overrides(run) if "=" in word]
     return {key: value for key, value in pairs if key.endswith(TARGET_KEY) and _part_of(key) not in OTHER_PARTS}
@@ -464,12 +468,12 @@ def _require_same_rows(newest: Sequence[RunFacts]) -> None:
             raise UserError(
                 f"compare: on {each.dataset}, run {first.short_id} ({first.run.name}) and run {each.short_id} "
                 f"({each.run.name}) were scored on different splits, so they cannot be paired fold by fold: they "
-                f"differ in {_describe_differences(first, each) or 'the code that makes the splits'}. Select runs with "
+                f"differ in {describe_differences(first, each) or 'the code that makes the splits'}. Select runs with "
                 f"the same splits, for example with filter=\"params.evaluation = '{first.run.params['evaluation']}'\"."
             )
 
 
-def _describe_differences(first: RunFacts, second: RunFacts) -> str:
+def describe_differences(first: RunFacts, second: RunFacts) -> str:
     """Return the evaluation keys in which two runs differ, with both values; empty if there are none."""
     ours, theirs = first.run.params, second.run.params
     keys = [key for key in sorted({**ours, **theirs}) if _part_of(key) == "evaluation" and key not in UNPAIRED_KEYS]

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from bakeoff.pipeline.commands.compare.carried_runs import open_reference
 from bakeoff.pipeline.commands.compare.cells import score_runs
 from bakeoff.pipeline.commands.compare.compare_cells import compare_cells, write_look_notes
 from bakeoff.pipeline.commands.compare.comparison import Comparison
@@ -167,12 +168,17 @@ def compare_selection(store: Store, selection: Selection, request: SelectionRequ
     base_run = _find_base_run(store, request.base, facts)
     if base_run is not None:
         facts = _separate_base(store, facts, base_run)
+    reference = open_reference(request.reference) if isinstance(request, CompareRequest) and request.reference else None
+    if reference is not None:
+        facts = reference.join(facts, request.metrics or ())
     command = command or request.write_command()
     if isinstance(request, CompareRequest) and request.item:
         compared = compare_items(score_rows(facts, selection.description, request, store), request, command)
     else:
         compared = compare_cells(score_runs(facts, selection.description, request, store), request, command)
     own = replace(_add_sizes(compared, request), store=hide_secrets(store.uri), experiment=request.tracking__experiment)
+    if reference is not None:
+        own = reference.describe(own, selection.facts, store)
     return replace(own, notes=(*check_seal(store, own, request), *own.notes))
 
 

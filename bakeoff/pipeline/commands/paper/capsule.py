@@ -21,6 +21,7 @@ from pathlib import Path, PurePath
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
+from bakeoff.pipeline.commands.compare.carried_runs import FORMAT, MANIFEST, RUNS, SCORES
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.system import find_user
 from bakeoff.pipeline.tables.output_file import replace_file, write_whole
@@ -28,19 +29,15 @@ from bakeoff.pipeline.text.wording import cut_text
 from bakeoff.pipeline.tracking.stored_runs import TAG_FORMS
 
 CODE_FOLDER = "code"
-FORMAT = 1
-"""The version of the format of capsules."""
-MANIFEST = "manifest.json"
 TABLES = "tables.tex"
 STUDY = "study.yaml"
 DATA = "data.csv"
-SCORES = "scores.parquet"
 REQUIREMENTS = "requirements.txt"
 NEEDED = (TABLES, "methods.tex", "references.bib", STUDY, DATA, SCORES, REQUIREMENTS, "README.md")
 FOLDERS = (r"figures/[\w-]+\.pdf", r"data/(?!\.)[^/\\]+", r"code/(?:\w+/)*\w+\.py")
-FILE = re.compile("|".join([*map(re.escape, (*NEEDED, MANIFEST)), *FOLDERS]))
+FILE = re.compile("|".join([*map(re.escape, (*NEEDED, RUNS, MANIFEST)), *FOLDERS]))
 """The names of files: a fixed list, and those in three folders."""
-TABLES_OF_ROWS = (SCORES, "data/")
+TABLES_OF_ROWS = (SCORES, RUNS, "data/")
 """The beginnings of the names of files whose size depends on the study."""
 MAX_BYTES = 1 << 30
 MAX_TEXT_BYTES = 1 << 24

@@ -57,6 +57,6 @@ def verify_study(request: VerifyRequest) -> Answer:
 
     # Standard output is reserved for the report.
     with redirect_stdout(sys.stderr):
-        status, sentences = verify_capsule(request, lambda sentence: print_note(f"note: {sentence}"))
-    print(show_controls("\n".join(sentences)))
-    return Answer("verification", lambda: {"sentences": sentences}, status)
+        report = verify_capsule(request, lambda sentence: print_note(f"note: {sentence}"))
+    print(show_controls("\n".join(report.sentences)))
+    return Answer("verification", lambda: {"sentences": report.sentences}, report.status)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from bakeoff.pipeline.commands.compare.carried_runs import write_runs
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.latex_tables import TableStyle, hide_folders, write_tables
 from bakeoff.pipeline.commands.compare.pictures import write_pictures
@@ -99,6 +100,7 @@ def make_capsule(request: PaperRequest) -> tuple[capsule.Files, dict[str, Any]]:
     files = {
         **{name: text.encode() for name, text in texts.items()},
         capsule.SCORES: _write_scores(scores, jobs),
+        capsule.RUNS: write_runs([facts for facts, _ in jobs]),
         **{f"figures/{name}": content for name, content in write_pictures(comparison, ".pdf").items()},
         **{name: file.read_bytes() for name, file in (code | data if request.data else code).items()},
     }

@@ -13,14 +13,14 @@ from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
+from scipy.stats import beta
 
+from bakeoff.pipeline.commands.compare.carried_runs import read_parquet
 from bakeoff.pipeline.commands.compare.latex_tables import TableStyle, write_tables
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
-from bakeoff.pipeline.commands.compare.scores_table import read_table
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
 from bakeoff.pipeline.commands.paper import capsule
 from bakeoff.pipeline.commands.paper.capsule import open_folder
@@ -60,8 +60,33 @@ NOT_WRITTEN = "not written"
 
 Announce = Callable[[str], None]
 """Receives sentences before the first fit."""
-Report = tuple[int, list[str]]
-"""The exit code of a verification, and sentences, of which the last is the verdict."""
+
+
+class Report(NamedTuple):
+    """The result of a verification.
+
+    Attributes
+    ----------
+    status : int
+        The exit code.
+    sentences : list of str
+        What differs, what was proved, and last the verdict.
+    store : Path
+        The store with the runs of the jobs.
+    done : mapping of int to str
+        The number of a job that ran -> the id of its run.
+    different : set of int
+        The numbers of the jobs with another score.
+    n_jobs : int
+        The number of jobs from which those that ran were drawn.
+    """
+
+    status: int
+    sentences: list[str]
+    store: Path
+    done: Mapping[int, str]
+    different: Set[int]
+    n_jobs: int
 
 
 @dataclass(frozen=True)
@@ -121,7 +146,9 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
         tables, lines = _compare_tables(study, store)
         sentences += lines[:1]
     status, verdict = _judge(comparisons, ended, tables, n_jobs, request.tolerance)
-    return status, [*sentences, *verdict]
+    done = {each.number: str(each.run_id) for each in ended if each.kind in (FINISHED, SKIPPED)}
+    different = {job for job, comparison in comparisons.items() if comparison.differences}
+    return Report(status, [*sentences, *verdict], store, done, different, n_jobs)
 
 
 def _read_study(path: Path) -> Study:
@@ -146,11 +173,7 @@ def _read_study(path: Path) -> Study:
 
 def _read_scores(content: bytes) -> pd.DataFrame:
     """Return the table of scores with settled types, within the limits for all tables."""
-    with TemporaryDirectory(prefix="bakeoff-") as folder:
-        file = Path(folder, capsule.SCORES)
-        file.write_bytes(content)
-        table = read_table(file)
-    table = table.astype({"job": int, "reason": str, "metric": str, "score": float})
+    table = read_parquet(content).astype({"job": int, "reason": str, "metric": str, "score": float})
     table["fold"] = table["fold"].fillna(-1).astype(int)
     if table.duplicated(SCORE_COLUMNS[:-1]).any():
         raise ValueError(f"{capsule.SCORES} has two rows of the same job, metric and fold")
@@ -179,7 +202,7 @@ def _run_jobs(request: VerifyRequest, store: Path, study: Study, announce: Annou
         runnable = [job for job in jobs if job.spec]
         _require_same_data(runnable, study.digests)
         _announce_changes(study.environment, announce)
-        drawn = _draw_jobs(runnable, request, announce)
+        drawn = draw_jobs(runnable, request, announce)
         composed = jobs if drawn is runnable else drawn
         report = run_requested_sweep(SweepRequest(tuple(sweep_words), SHIPPED_FILES, composed=composed))
     names = {job.number for job in drawn}
@@ -225,7 +248,7 @@ def _require_same_data(jobs: Sequence[Job], digests: Set[tuple[str, str]]) -> No
             )
 
 
-def _draw_jobs(jobs: Sequence[Job], request: VerifyRequest, announce: Announce) -> Sequence[Job]:
+def draw_jobs(jobs: Sequence[Job], request: VerifyRequest, announce: Announce) -> Sequence[Job]:
     """Return the jobs to run: all, or n of them drawn at random."""
     if request.n is None or request.n >= len(jobs):
         return jobs
@@ -288,7 +311,7 @@ def _compare_tables(study: Study, store: Path) -> tuple[str, list[str]]:
 
 def _judge(
     comparisons: Mapping[int, Comparison], ended: Sequence[JobOutcome], tables: str, n_jobs: int, tolerance: float
-) -> Report:
+) -> tuple[int, list[str]]:
     """Return the exit code and the verdict on the jobs that ran.
 
     Parameters
@@ -308,14 +331,30 @@ def _judge(
     refused = {outcome.number for outcome in ended if outcome.kind == REFUSED}
     n = len(ended)
     proof = []
-    if n < n_jobs and not unequal:
-        most = math.ceil(100 * (1 - MAX_ERROR ** (1 / n)))
+    if n < n_jobs:
+        most = math.ceil(100 * bound_share(len(unequal), n))
         proof = [f"with {1 - MAX_ERROR:.0%} confidence, at most {most} % of all {n_jobs} jobs differ"]
     counted = f"{n - len(unequal):,} of {n:,} jobs, {_count_scores(list(comparisons.values()))}"
     verdict = f"{counted}; the tables are {tables}; {_count_runs(ended)}"
     if wrong - refused or tables == CHANGED:
         return DIFFERENT, [*proof, verdict]
     return NOT_CHECKED if wrong or tables == NOT_WRITTEN else VERIFIED, [*proof, verdict]
+
+
+def bound_share(n_different: int, n: int) -> float:
+    """Return the largest share of all jobs that may differ, with confidence 1 − `MAX_ERROR`, after n were drawn.
+
+    References
+    ----------
+    Clopper, C. J. and Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated in the case of the
+    binomial. Biometrika 26, 404-413.
+
+    Examples
+    --------
+    >>> round(bound_share(0, 20), 3), round(bound_share(1, 20), 3), bound_share(3, 3)
+    (0.139, 0.216, 1.0)
+    """
+    return float(beta.ppf(1 - MAX_ERROR, n_different + 1, n - n_different)) if n_different < n else 1.0
 
 
 def _count_scores(comparisons: Sequence[Comparison]) -> str:

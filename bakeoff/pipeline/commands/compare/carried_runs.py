@@ -1,0 +1,334 @@
+"""The runs that a capsule carries, which join a comparison as if their jobs had been run here.
+
+A carried run has what a comparison reads of a stored one: params, tags, means, and the scores of each fold. It is
+paired with stored runs by the digests of its rows and of its splits. The capsule may come from anybody: the files that
+are read are limited in size, and checked as a whole before they are used. Its code is never run.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+import pandas as pd
+
+from bakeoff.pipeline.commands.compare.comparison import Comparison
+from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test
+from bakeoff.pipeline.commands.compare.latex_tables import hide_folders
+from bakeoff.pipeline.commands.compare.run_grid import (
+    OVERRIDES_TAG,
+    RunFacts,
+    describe_differences,
+    describe_run,
+    group_by,
+    list_target_words,
+)
+from bakeoff.pipeline.commands.compare.scores_table import read_table
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.model.training_record import SCORE_PREFIXES
+from bakeoff.pipeline.text.wording import (
+    count_nouns,
+    cut_text,
+    expand_home,
+    format_score,
+    format_percent,
+    join_words,
+    name_first,
+)
+from bakeoff.pipeline.tracking.description import ENVIRONMENT_TAG
+from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.stored_runs import FINISHED, TRIED_TAG, StoredRun, find_fault
+from bakeoff.version import PACKAGE_FOLDER
+
+FORMAT = 1
+"""The version of the format of capsules."""
+MANIFEST = "manifest.json"
+SCORES = "scores.parquet"
+RUNS = "runs.parquet"
+EXTENSION = ".reference.zip"
+"""The end of the name of a reference."""
+SHIPPED = Path(PACKAGE_FOLDER) / "references"
+"""The folder of the references that are installed with bakeoff."""
+MAX_BYTES = 1 << 26
+"""The maximum size of a reference, and of each file that is read from it."""
+MAX_LETTERS = 200
+PREDICTIONS_TAG = "predictions_digest"
+"""The tag with the SHA-256 of the predictions of a run."""
+CARRIED_TAGS = (
+    "dataset_digest", "splits_digest", "rows_per_fold", "config_hash", "code_hash", "versions", "blas", "threads",
+    ENVIRONMENT_TAG, TRIED_TAG, PREDICTIONS_TAG,
+)  # fmt: skip
+NUMBERS = (*SCORE_PREFIXES, "fits")
+"""The beginnings of the names of the means that are the same on each machine."""
+TIMES = "time/"
+VERIFIED_TAG = "reference."
+"""The beginning of the tag of an experiment that says how often a reference was verified with this store."""
+
+
+def write_runs(facts: Sequence[RunFacts], has_times: bool = False) -> bytes:
+    """Return runs as Parquet, with a row for each, in their order.
+
+    Parameters
+    ----------
+    facts : sequence of RunFacts
+    has_times : bool
+        Whether to write times, which differ each time the same jobs are run.
+    """
+    prefixes = (*NUMBERS, TIMES) if has_times else NUMBERS
+    rows = []
+    for each in facts:
+        run = each.run
+        words = [f"{key}={value}" for key, value in list_target_words(run).items()]
+        tags = {key: run.tags[key] for key in CARRIED_TAGS if key in run.tags}
+        values: dict[str, Mapping[str, Any]] = {
+            # The keys of a dataset may be paths of this machine.
+            "params": {key: value for key, value in run.params.items() if not key.startswith("dataset.")},
+            "tags": {**tags, OVERRIDES_TAG: json.dumps(words)},
+            "metrics": {key: value for key, value in run.metrics.items() if key.startswith(prefixes)},
+        }
+        texts = {column: json.dumps(value, sort_keys=True) for column, value in values.items()}
+        rows.append({"name": hide_folders(run.name), "reason": hide_folders(each.reason), **texts})
+    return pd.DataFrame(rows).to_parquet(index=False, compression="zstd")
+
+
+def read_runs(runs: bytes, scores: bytes) -> list[RunFacts]:
+    """Return carried runs with the scores of their folds; raise an error of any kind if they are damaged.
+
+    Parameters
+    ----------
+    runs, scores : bytes
+        The files `RUNS` and `SCORES` of a capsule.
+    """
+    series: dict[int, dict[str, list[float]]] = {}
+    scored = read_parquet(scores).dropna(subset="metric").sort_values(["job", "metric", "fold"])
+    for job, metric, score in scored[["job", "metric", "score"]].itertuples(index=False):
+        series.setdefault(int(job), {}).setdefault(metric, []).append(float(score))
+    return [_read_run(job, row, series.get(job, {})) for job, row in enumerate(read_parquet(runs).to_dict("records"))]
+
+
+def _read_run(job: int, row: Mapping[str, str], series: Mapping[str, Sequence[float]]) -> RunFacts:
+    params, tags, metrics = (json.loads(row[column]) for column in ("params", "tags", "metrics"))
+    status = "FAILED" if row["reason"] else FINISHED
+    run = StoredRun(f"job {job}", row["name"], status, False, 0, params, tags, metrics)
+    if fault := find_fault(run):
+        raise ValueError(f"{run.run_id} was not written by bakeoff: {fault}")
+    values = {metric: tuple(scores) for metric, scores in series.items()}
+    return replace(describe_run(run), reason=row["reason"], series=values)
+
+
+def read_parquet(content: bytes) -> pd.DataFrame:
+    """Return the table in a Parquet file, within the limits for all tables."""
+    with TemporaryDirectory(prefix="bakeoff-") as folder:
+        file = Path(folder, RUNS)
+        file.write_bytes(content)
+        return read_table(file)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The runs of a capsule by which others compare theirs.
+
+    Attributes
+    ----------
+    name : str
+    digest : str
+        The SHA-256 of the file.
+    facts : sequence of RunFacts
+    """
+
+    name: str
+    digest: str
+    facts: Sequence[RunFacts]
+
+    @property
+    def tag(self) -> str:
+        """The tag of an experiment that says how often this file was verified."""
+        return f"{VERIFIED_TAG}{self.digest}"
+
+    def join(self, own: Sequence[RunFacts], metrics: Sequence[str]) -> list[RunFacts]:
+        """Return runs together with those of the reference on the same datasets.
+
+        Parameters
+        ----------
+        own : sequence of RunFacts
+        metrics : sequence of str
+            The requested metrics.
+
+        Raises
+        ------
+        UserError
+            The reference has none of the datasets, or no scores by a metric.
+        """
+        known = {name for each in self.facts for name in each.series or ()}
+        for metric in metrics:
+            if not {metric, f"test_{metric}"} & known:
+                names = [name.removeprefix("test_") for name in sorted(known) if name.startswith("test_")]
+                raise UserError(f"metrics={metric}: reference {self.name} has only {join_words(names)}; name these.")
+        datasets = {each.dataset for each in own if not each.reason}
+        carried = [each for each in self.facts if each.dataset in datasets]
+        if not carried:
+            raise UserError(
+                f"reference {self.name} has no job on {name_first(sorted(datasets)) or 'a dataset of yours'}; it has "
+                f"{name_first(sorted({each.dataset for each in self.facts}))}."
+            )
+        return join_runs(own, carried)
+
+    def describe(self, comparison: Comparison, own: Sequence[RunFacts], store: Store) -> Comparison:
+        """Return a comparison whose notes name the reference, and how far the user's runs are from the best ones.
+
+        Parameters
+        ----------
+        comparison : Comparison
+        own : sequence of RunFacts
+            The runs in the store.
+        store : Store
+        """
+        stored = {each.run.run_id for each in own}
+        rows = [cell.configuration for cell in comparison.cells if stored & {*cell.run_ids}]
+        names = {dataset.name for dataset in comparison.datasets}
+        n_read = sum(each.dataset in names for each in self.facts)
+        n_others = len({each.dataset for each in self.facts} - names)
+        tags = store.client.get_experiment(store.experiment_id).tags
+        verified = tags.get(self.tag, f"not verified with this store: bakeoff reference verify {self.name} n=20")
+        notes = [f"Reference {self.name} {self.digest[:8]}: {count_nouns(n_read, 'job')} read, none run; {verified}."]
+        if n_others:
+            notes.append(f"Left out: {count_nouns(n_others, 'dataset')} of the reference, on which you have no run.")
+        notes += describe_distances(comparison, dict.fromkeys(rows))
+        run_ids = tuple(run_id for run_id in comparison.run_ids if run_id in stored)
+        return replace(comparison, run_ids=run_ids, notes=(*notes, *comparison.notes))
+
+
+def find_reference(word: str) -> Path:
+    """Return the file of a reference: a path, or a name in the current folder or among those that are installed.
+
+    Raises
+    ------
+    UserError
+    """
+    places = [expand_home(word), Path(f"{word}{EXTENSION}"), SHIPPED / f"{word}{EXTENSION}"]
+    file = next((place for place in places if place.is_file()), None)
+    if file is None:
+        raise UserError(
+            f"reference={word} is neither a file nor a name that `bakeoff reference list` shows (looked in "
+            f"{Path.cwd()}); `bakeoff reference make` writes one."
+        )
+    return file
+
+
+def open_reference(word: str) -> Reference:
+    """Read a reference, given by its file or its name, and check each file that is used by its digest.
+
+    Raises
+    ------
+    UserError
+        There is no such file, or it is not a reference, is damaged, or has a later format.
+    """
+    file = find_reference(word)
+    name = file.name.removesuffix(EXTENSION).removesuffix(".zip")
+    if file.stat().st_size > MAX_BYTES:
+        raise UserError(f"reference={word} has more than {MAX_BYTES:,} bytes; give a file of `bakeoff reference make`.")
+    try:
+        with ZipFile(file) as archive:
+            manifest = json.loads(_read_member(archive, MANIFEST))
+            if manifest["format"] != FORMAT:
+                raise ValueError(f"format {manifest['format']}, and this version of bakeoff reads format {FORMAT}")
+            files = [_read_member(archive, member) for member in (RUNS, SCORES)]
+        for member, content in zip((RUNS, SCORES), files, strict=True):
+            if hashlib.sha256(content).hexdigest() != manifest["files"][member]:
+                raise ValueError(f"{member} does not match its digest")
+        facts = read_runs(*files)
+    except Exception as error:  # a damaged archive raises errors of many kinds
+        reason = cut_text(str(error) or repr(error), MAX_LETTERS)
+        raise UserError(
+            f"reference={word} cannot be read: {reason}. It is no file of `bakeoff reference make`, or was changed; "
+            "ask its authors for the file."
+        ) from error
+    return Reference(name, hashlib.sha256(file.read_bytes()).hexdigest(), facts)
+
+
+def _read_member(archive: ZipFile, name: str) -> bytes:
+    """Return a file of an archive; reject one that is larger than a reference may be."""
+    content = archive.open(name).read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise ValueError(f"{name} has more than {MAX_BYTES:,} bytes")
+    return content
+
+
+def join_runs(own: Sequence[RunFacts], carried: Sequence[RunFacts]) -> list[RunFacts]:
+    """Return runs and carried ones, of which those have a reason that cannot be paired with the former.
+
+    A carried run is left out if its configuration has a run on the same dataset. One on a dataset without runs is kept.
+    """
+    finished = [each for each in own if not each.reason]
+    done = {(each.configuration, each.dataset) for each in finished}
+    on_dataset = group_by(finished, lambda each: each.dataset)
+    cells = group_by(carried, lambda each: (each.configuration, each.dataset))
+    joined = list(own)
+    for key, runs in cells.items():
+        if key not in done:
+            reason = _explain_other_rows(on_dataset.get(key[1], runs), runs)
+            joined += [replace(each, reason=each.reason or reason) for each in runs]
+    return joined
+
+
+FOLDS = "folds"
+PAIRED: Mapping[str, Callable[[RunFacts], Any]] = {
+    "rows": lambda each: each.digest,
+    "seeds": lambda each: each.draw,
+    FOLDS: lambda each: each.splits_digest,
+}
+"""What two runs must have in common to be paired fold by fold."""
+
+
+def _explain_other_rows(own: Collection[RunFacts], carried: Sequence[RunFacts]) -> str:
+    """Return why the carried runs of a cell cannot be paired with the user's runs; empty if they can."""
+    for what, find in PAIRED.items():
+        if {find(each) for each in own} != {find(each) for each in carried}:
+            first = next(iter(own))
+            settings = describe_differences(first, carried[0]) if what == FOLDS else ""
+            return f"the reference has other {what}: {settings or f'{find(first)} and {find(carried[0])}'}"
+    return ""
+
+
+def describe_distances(comparison: Comparison, rows: Collection[str]) -> Iterator[str]:
+    """Yield how far rows are from the best one of each dataset, with Student's t intervals over datasets.
+
+    Shares are those of the way from the last row of the comparison, which should be a baseline, to the best.
+
+    References
+    ----------
+    Erickson, N. et al. (2025). TabArena: a living benchmark for machine learning on tabular data. NeurIPS.
+    """
+    last = comparison.configurations[-1].name
+    means = pd.DataFrame(
+        {
+            result.dataset: {each.configuration: each.mean for each in result.summaries}
+            for result in comparison.results[0].datasets
+        }
+    )  # (configurations, datasets)
+    sign = 1 if comparison.metrics[0].greater_is_better else -1
+    gaps = (sign * means).max() - sign * means  # (configurations, datasets)
+    shares = (gaps / gaps.loc[last]).replace(np.inf, np.nan)
+    level = 1 - comparison.settings.alpha
+    for row in rows:
+        distance = _write_mean(gaps.loc[row], level, format_score)
+        share = _write_mean(shares.loc[row], level, format_percent)
+        datasets = count_nouns(int(gaps.loc[row].count()), "dataset")
+        yield (
+            f"Over {datasets}, {row} is {distance} in {comparison.metrics[0].label} from the best: {share} of the way "
+            f"from {last} to the best."
+        )
+
+
+def _write_mean(values: pd.Series, level: float, write: Callable[[float], str]) -> str:
+    """Return the mean of the values of datasets in words, with its interval if there are several."""
+    given = values.dropna().to_numpy()
+    if len(given) < 2:
+        return write(float(given[0])) if len(given) else "an unknown share"
+    test = compute_corrected_t_test(given, 0, level)
+    return f"{write(test.mean)} ({level:.0%} interval {write(max(test.lower, 0))} to {write(test.upper)})"
