@@ -85,6 +85,12 @@ COMMANDS: Mapping[str, Command] = {
         "commands.reference.command.handle_references",
         "commands.reference.request.ReferenceRequest",
     ),
+    "watch": Command(
+        "CAPSULE",
+        "show whether the verdicts of a capsule still hold, and why not",
+        "commands.watch.command.watch_verdicts",
+        "commands.watch.request.WatchRequest",
+    ),
     "rerun": Command(
         "--failed",
         "run failed jobs again",
@@ -189,6 +195,7 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "diff": ("compare",),
     "paper": ("compare",),
     "reference": ("compare", "paper"),
+    "watch": ("compare", "paper"),
     "run": ("compare",),  # only `plan` with seal=, difference= or rates=, which imports it when needed
 }
 """The folder of a command -> the folders of other commands that it may import."""

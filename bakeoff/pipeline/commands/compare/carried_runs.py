@@ -35,8 +35,8 @@ from bakeoff.pipeline.text.wording import (
     count_nouns,
     cut_text,
     expand_home,
-    format_score,
     format_percent,
+    format_score,
     join_words,
     name_first,
 )
@@ -176,7 +176,14 @@ class Reference:
                 f"reference {self.name} has no job on {name_first(sorted(datasets)) or 'a dataset of yours'}; it has "
                 f"{name_first(sorted({each.dataset for each in self.facts}))}."
             )
-        return join_runs(own, carried)
+        joined = join_runs(own, carried)
+        if all(each.reason for each in joined if each.series is not None):
+            reason = next((each.reason for each in joined if each.series is not None), "you have run all of them")
+            raise UserError(
+                f"no run of reference {self.name} can be compared with yours: {reason}; run yours with its data, "
+                "evaluation and seed."
+            )
+        return joined
 
     def describe(self, comparison: Comparison, own: Sequence[RunFacts], store: Store) -> Comparison:
         """Return a comparison whose notes name the reference, and how far the user's runs are from the best ones.
@@ -279,7 +286,8 @@ def join_runs(own: Sequence[RunFacts], carried: Sequence[RunFacts]) -> list[RunF
 FOLDS = "folds"
 PAIRED: Mapping[str, Callable[[RunFacts], Any]] = {
     "rows": lambda each: each.digest,
-    "seeds": lambda each: each.draw,
+    "seeds": lambda each: each.seed,
+    "repeats": lambda each: each.draw[0],
     FOLDS: lambda each: each.splits_digest,
 }
 """What two runs must have in common to be paired fold by fold."""

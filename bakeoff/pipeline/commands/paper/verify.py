@@ -137,7 +137,7 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
     with capsule.reject_damage(request.capsule):
         study = _read_study(request.capsule)
         _require_data_folder(request.data, study.jobs)
-    _require_trust(study.files, request.trust)
+    require_trust(study.files, request.trust)
     store = open_folder(folder, capsule.compute_digest(request.capsule.read_bytes()), study.files)
     ended, n_jobs = _run_jobs(request, store, study, announce)
     comparisons, sentences = _compare_jobs(study.scores, ended, store)
@@ -216,7 +216,7 @@ def _announce_changes(environment: Mapping[str, str], announce: Announce) -> Non
         announce(f"{change.name} was {change.stored} in the study, and is {change.now} here")
 
 
-def _require_trust(files: capsule.Files, trust: Sequence[str]) -> None:
+def require_trust(files: capsule.Files, trust: Sequence[str]) -> None:
     """Reject a capsule with code that the command does not trust."""
     packages = capsule.list_packages(files)
     if not packages <= {*trust}:
