@@ -150,35 +150,26 @@ class Reference:
         """The tag of an experiment that says how often this file was verified."""
         return f"{VERIFIED_TAG}{self.digest}"
 
-    def join(self, own: Sequence[RunFacts], metrics: Sequence[str]) -> list[RunFacts]:
-        """Return runs together with those of the reference on the same datasets.
+    def summarize(self, n_read: int, store: Store) -> str:
+        """Return a sentence on the reference, and on its last verification with a store."""
+        tags = store.client.get_experiment(store.experiment_id).tags
+        verified = tags.get(self.tag, "not verified with this store")
+        return f"Reference {self.name} {self.digest[:8]}: {count_nouns(n_read, 'job')}, none is run; {verified}."
 
-        Parameters
-        ----------
-        own : sequence of RunFacts
-        metrics : sequence of str
-            The requested metrics.
+    def join(self, own: Sequence[RunFacts]) -> list[RunFacts]:
+        """Return runs together with those of the reference on the same datasets.
 
         Raises
         ------
         UserError
-            The reference has none of the datasets, or no scores by a metric.
+            No run of the reference can be paired with them.
         """
-        known = {name for each in self.facts for name in each.series or ()}
-        for metric in metrics:
-            if not {metric, f"test_{metric}"} & known:
-                names = [name.removeprefix("test_") for name in sorted(known) if name.startswith("test_")]
-                raise UserError(f"metrics={metric}: reference {self.name} has only {join_words(names)}; name these.")
         datasets = {each.dataset for each in own if not each.reason}
-        carried = [each for each in self.facts if each.dataset in datasets]
-        if not carried:
-            raise UserError(
-                f"reference {self.name} has no job on {name_first(sorted(datasets)) or 'a dataset of yours'}; it has "
-                f"{name_first(sorted({each.dataset for each in self.facts}))}."
-            )
-        joined = join_runs(own, carried)
-        if all(each.reason for each in joined if each.series is not None):
-            reason = next((each.reason for each in joined if each.series is not None), "you have run all of them")
+        joined = join_runs(own, [each for each in self.facts if each.dataset in datasets])
+        reasons = [each.reason for each in joined if each.series is not None]
+        if all(reasons):
+            known = name_first(dict.fromkeys(each.dataset for each in self.facts))
+            reason = reasons[0] if reasons else f"it has {known}, and you have no run on them, or the same ones"
             raise UserError(
                 f"no run of reference {self.name} can be compared with yours: {reason}; run yours with its data, "
                 "evaluation and seed."
@@ -200,9 +191,7 @@ class Reference:
         names = {dataset.name for dataset in comparison.datasets}
         n_read = sum(each.dataset in names for each in self.facts)
         n_others = len({each.dataset for each in self.facts} - names)
-        tags = store.client.get_experiment(store.experiment_id).tags
-        verified = tags.get(self.tag, f"not verified with this store: bakeoff reference verify {self.name} n=20")
-        notes = [f"Reference {self.name} {self.digest[:8]}: {count_nouns(n_read, 'job')} read, none run; {verified}."]
+        notes = [self.summarize(n_read, store)]
         if n_others:
             notes.append(f"Left out: {count_nouns(n_others, 'dataset')} of the reference, on which you have no run.")
         notes += describe_distances(comparison, dict.fromkeys(rows))
@@ -269,7 +258,7 @@ def _read_member(archive: ZipFile, name: str) -> bytes:
 def join_runs(own: Sequence[RunFacts], carried: Sequence[RunFacts]) -> list[RunFacts]:
     """Return runs and carried ones, of which those have a reason that cannot be paired with the former.
 
-    A carried run is left out if its configuration has a run on the same dataset. One on a dataset without runs is kept.
+    A carried run is left out if its configuration has a run on the same dataset.
     """
     finished = [each for each in own if not each.reason]
     done = {(each.configuration, each.dataset) for each in finished}
@@ -278,29 +267,21 @@ def join_runs(own: Sequence[RunFacts], carried: Sequence[RunFacts]) -> list[RunF
     joined = list(own)
     for key, runs in cells.items():
         if key not in done:
-            reason = _explain_other_rows(on_dataset.get(key[1], runs), runs)
+            reason = _explain_other_rows(on_dataset[key[1]], runs)
             joined += [replace(each, reason=each.reason or reason) for each in runs]
     return joined
 
 
-FOLDS = "folds"
-PAIRED: Mapping[str, Callable[[RunFacts], Any]] = {
-    "rows": lambda each: each.digest,
-    "seeds": lambda each: each.seed,
-    "repeats": lambda each: each.draw[0],
-    FOLDS: lambda each: each.splits_digest,
-}
-"""What two runs must have in common to be paired fold by fold."""
-
-
-def _explain_other_rows(own: Collection[RunFacts], carried: Sequence[RunFacts]) -> str:
+def _explain_other_rows(own: Sequence[RunFacts], carried: Sequence[RunFacts]) -> str:
     """Return why the carried runs of a cell cannot be paired with the user's runs; empty if they can."""
-    for what, find in PAIRED.items():
-        if {find(each) for each in own} != {find(each) for each in carried}:
-            first = next(iter(own))
-            settings = describe_differences(first, carried[0]) if what == FOLDS else ""
-            return f"the reference has other {what}: {settings or f'{find(first)} and {find(carried[0])}'}"
-    return ""
+    first, other = own[0], carried[0]
+    if first.digest != other.digest:
+        return f"the reference has other rows (digest {other.digest} and not {first.digest})"
+    if {each.splits_digest for each in own} == {each.splits_digest for each in carried}:
+        return ""
+    seeds = [join_words(dict.fromkeys(each.seed for each in runs)) for runs in (own, carried)]
+    settings = describe_differences(first, other) or f"seed ({seeds[0]} and {seeds[1]})"
+    return f"the reference has other folds: {settings}"
 
 
 def describe_distances(comparison: Comparison, rows: Collection[str]) -> Iterator[str]:

@@ -170,7 +170,7 @@ def compare_selection(store: Store, selection: Selection, request: SelectionRequ
         facts = _separate_base(store, facts, base_run)
     reference = open_reference(request.reference) if isinstance(request, CompareRequest) and request.reference else None
     if reference is not None:
-        facts = reference.join(facts, request.metrics or ())
+        facts = reference.join(facts)
     command = command or request.write_command()
     if isinstance(request, CompareRequest) and request.item:
         compared = compare_items(score_rows(facts, selection.description, request, store), request, command)

@@ -135,7 +135,7 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
     """
     folder = Path.cwd() / f"{request.capsule.name.partition('.')[0]}.verification"
     with capsule.reject_damage(request.capsule):
-        study = _read_study(request.capsule)
+        study = read_capsule_study(request.capsule)
         _require_data_folder(request.data, study.jobs)
     require_trust(study.files, request.trust)
     store = open_folder(folder, capsule.compute_digest(request.capsule.read_bytes()), study.files)
@@ -151,7 +151,7 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
     return Report(status, [*sentences, *verdict], store, done, different, n_jobs)
 
 
-def _read_study(path: Path) -> Study:
+def read_capsule_study(path: Path) -> Study:
     """Return the content of a capsule; raise an error of any kind if it is damaged."""
     files, facts = capsule.read_capsule(path)
     jobs = read_study(files[capsule.STUDY].decode())

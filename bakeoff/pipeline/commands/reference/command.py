@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
@@ -30,33 +29,16 @@ def handle_references(request: ReferenceRequest) -> int:
 
     # NumPy reads the number of threads when it is loaded, and sweeps use one.
     set_single_threads()
-    actions: Mapping[str, Callable[[ReferenceRequest], int]] = {"list": _list, "make": _make, "verify": _verify}
-    return actions[request.action](request)
+    from bakeoff.pipeline.commands.reference import references
 
-
-def _list(request: ReferenceRequest) -> int:
-    """Print the references of this folder, and those that are installed."""
-    from bakeoff.pipeline.commands.reference.references import list_references
-    from bakeoff.pipeline.tables.table import align_lines, make_table
-
-    columns, rows = list_references(request)
-    print(show_controls("\n".join(align_lines(make_table("", columns, rows)))))
-    return 0
-
-
-def _make(request: ReferenceRequest) -> int:
-    """Write the runs of a sweep as a reference."""
-    from bakeoff.pipeline.commands.reference.references import make_reference
-
-    print(show_controls(make_reference(request)))
-    return 0
-
-
-def _verify(request: ReferenceRequest) -> int:
-    """Run jobs of a reference again, and keep with the store when this was done, and what differed."""
-    from bakeoff.pipeline.commands.reference.references import verify_reference
-
+    status = 0
+    # Standard output is reserved for the report.
     with redirect_stdout(sys.stderr):
-        status, sentences = verify_reference(request, lambda sentence: print_note(f"note: {sentence}"))
+        if request.action == "list":
+            sentences = references.list_references(request)
+        elif request.action == "make":
+            sentences = [references.make_reference(request)]
+        else:
+            status, sentences = references.verify_reference(request, lambda note: print_note(f"note: {note}"))
     print(show_controls("\n".join(sentences)))
     return status

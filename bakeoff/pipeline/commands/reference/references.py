@@ -1,7 +1,6 @@
 """References: capsules with times and the digests of predictions, made from a sweep, listed and verified."""
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,13 +23,14 @@ from bakeoff.pipeline.commands.paper.request import PaperRequest, VerifyRequest
 from bakeoff.pipeline.commands.paper.verify import DIFFERENT, EXPERIMENT, Announce, Report, verify_capsule
 from bakeoff.pipeline.commands.reference.request import ReferenceRequest
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.identity.source_code import hash_text
+from bakeoff.pipeline.sweep.differences import UNKNOWN, Difference, align_differences, compare_values
 from bakeoff.pipeline.tables.output_file import CAPSULE, require_output
 from bakeoff.pipeline.text.wording import count_nouns, format_bytes, name_first
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store
 from bakeoff.pipeline.tracking.stored_runs import TABLES, read_stored_runs, read_tables
 
-COLUMNS = ("reference", "jobs", "learners", "datasets", "size", "SHA-256", "verified")
-FACTS = ("dataset_digest", "splits_digest", "rows_per_fold")
+FACTS = ("dataset_digest", "splits_digest", "rows_per_fold", PREDICTIONS_TAG)
 """The tags of a run that the same job has on each machine."""
 
 
@@ -70,31 +70,25 @@ def _add_predictions(store: Store, facts: RunFacts) -> RunFacts:
     return replace(facts, run=replace(facts.run, tags=tags))
 
 
-def list_references(request: ReferenceRequest) -> tuple[tuple[str, ...], list[list[str]]]:
-    """Return the columns and the rows of a table of the references of this folder and the installed ones."""
+def list_references(request: ReferenceRequest) -> list[str]:
+    """Return a sentence on each reference of this folder, and on each one that is installed."""
     files = sorted({*Path.cwd().glob(f"*{EXTENSION}"), *SHIPPED.glob(f"*{EXTENSION}")})
-    verified = _read_verifications(request)
-    rows = []
+    store = open_store(request.tracking__uri, request.tracking__experiment)
+    sentences = []
     for file in files:
         try:
             reference = open_reference(str(file))
         except UserError as error:
-            rows.append([file.name, str(error), *[""] * (len(COLUMNS) - 2)])
+            sentences.append(str(error))
             continue
-        learners, datasets = ({getattr(each, part) for each in reference.facts} for part in ("learner", "dataset"))
-        counts = [str(len(each)) for each in (reference.facts, learners, datasets)]
-        size = format_bytes(file.stat().st_size)
-        rows.append([reference.name, *counts, size, reference.digest[:8], verified.get(reference.tag, "never")])
-    return COLUMNS, rows
-
-
-def _read_verifications(request: ReferenceRequest) -> Mapping[str, str]:
-    """Return the tags of the experiment with the verifications; empty without a store."""
-    try:
-        store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    except UserError:
-        return {}
-    return dict(store.client.get_experiment(store.experiment_id).tags)
+        learners, datasets = (
+            sorted({getattr(each, part) for each in reference.facts}) for part in ("learner", "dataset")
+        )
+        sentences.append(
+            f"{reference.summarize(len(reference.facts), store)} {format_bytes(file.stat().st_size)}; "
+            f"{name_first(learners)} on {name_first(datasets)}."
+        )
+    return sentences or [f"There is no reference in {Path.cwd()}, and none is installed."]
 
 
 def verify_reference(request: ReferenceRequest, announce: Announce) -> tuple[int, list[str]]:
@@ -117,32 +111,28 @@ def verify_reference(request: ReferenceRequest, announce: Announce) -> tuple[int
         trust=request.trust,
     )
     report = verify_capsule(study, announce)
-    others, notes = _compare_facts(reference, report)
-    n_different = len(report.different | others.keys())
+    others = _compare_facts(reference, report)
+    decisive = {each.place for each in others if each.name != PREDICTIONS_TAG}
+    n_different = max(len(report.different), len(decisive))
     store = open_store(request.tracking__uri, request.tracking__experiment)
     now = datetime.now(UTC).date().isoformat()
     store.writer.tag_experiment(
         store.experiment_id,
         reference.tag,
-        f"{len(report.done)} of {len(reference.facts)} run again on {now} with this store, {n_different} differ",
+        f"{len(report.done)} of {len(reference.facts)} verified on {now} with this store, {n_different} differ",
     )
-    return DIFFERENT if others else report.status, [*others.values(), *notes, *report.sentences]
+    return DIFFERENT if decisive else report.status, [*align_differences(others), *report.sentences]
 
 
-def _compare_facts(reference: Reference, report: Report) -> tuple[dict[int, str], list[str]]:
-    """Return a sentence for each job whose facts differ from those of the reference, and notes on predictions."""
+def _compare_facts(reference: Reference, report: Report) -> list[Difference]:
+    """Return the facts of runs that differ from those of the reference."""
     store = open_store(str(report.store), EXPERIMENT)
-    runs = read_stored_runs(store, list(report.done.values()))
-    others = {}
-    predicted = []
-    for job, run in zip(report.done, runs, strict=True):
-        stored, now = reference.facts[job], _add_predictions(store, describe_run(run))
-        found = [tag for tag in FACTS if stored.run.tags.get(tag) != run.tags.get(tag)]
-        if stored.configuration != now.configuration:
-            found.append("params")
-        if found:
-            others[job] = f"job {job} ({stored.run.name}): {', '.join(found)} differ from those of the reference"
-        if stored.run.tags.get(PREDICTIONS_TAG) != now.run.tags.get(PREDICTIONS_TAG):
-            predicted.append(f"{job} ({stored.run.name})")
-    note = f"the predictions of {count_nouns(len(predicted), 'job')} have another digest: {name_first(predicted)}"
-    return others, [note] if predicted else []
+    then: dict[tuple[str, str], str] = {}
+    now: dict[tuple[str, str], str] = {}
+    for job, run in zip(report.done, read_stored_runs(store, list(report.done.values())), strict=True):
+        pair = (reference.facts[job], _add_predictions(store, describe_run(run)))
+        for values, facts in zip((then, now), pair, strict=True):
+            place = f"job {job} ({run.name})"
+            values |= {(fact, place): facts.run.tags.get(fact, UNKNOWN) for fact in FACTS}
+            values["params", place] = hash_text(repr(facts.configuration))
+    return list(compare_values("facts", then, now).differences)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.commands.watch.request import HISTORY, JSON, QUESTION, REPORT, WatchRequest
+from bakeoff.pipeline.tables.output_file import TERMINAL
 from bakeoff.pipeline.text.wording import count_nouns, format_score
 
 if TYPE_CHECKING:
@@ -35,49 +36,46 @@ def watch_verdicts(request: WatchRequest) -> int:
 
     # NumPy reads the number of threads when it is loaded, and sweeps use one.
     set_single_threads()
-    from bakeoff.pipeline.commands.compare.command import write_report
+    from bakeoff.pipeline.commands.compare.command import require_report_output, write_report
     from bakeoff.pipeline.commands.watch.watch_capsule import watch_capsule
     from bakeoff.pipeline.tables.output_file import require_output, write_whole
 
-    if request.output is not None:
-        require_output(request.output, REPORT, [request.capsule])
-    history = require_output(request.history, HISTORY, [request.capsule])
+    require_report_output(request.output, REPORT, None, request.capsule)
+    history = require_output(request.history, HISTORY)
     earlier = history.read_text(encoding="utf-8") if history.is_file() else ""
     watched = watch_capsule(request)
-    since = json.loads(earlier.splitlines()[-1])["date"] if earlier else ""
-    entry = {"date": datetime.now(UTC).date().isoformat(), **asdict(watched)}
-    report = _write_report(request, watched, since)
+    report = _write_report(request, watched, json.loads(earlier.splitlines()[-1])["date"] if earlier else "")
     form = REPORT.find_format(request.output, request.to)
     write_report(report, form, request.output, partial(_render, report, watched, form))
-    write_whole(history, f"{earlier}{json.dumps(entry)}\n")
+    date = datetime.now(UTC).date().isoformat()
+    write_whole(history, f"{earlier}{json.dumps({'date': date, **asdict(watched)})}\n")
     return EXIT_FLIPPED if watched.flips else 0
+
+
+def _write_report(request: WatchRequest, watched: Watch, since: str) -> Report:
+    """Return the report on a capsule, which was watched before on a day or not."""
+    from bakeoff.pipeline.tables.report import Report
+
+    n_same = watched.n_verdicts - len(watched.flips)
+    moves = f"{len(watched.moves)} of {count_nouns(watched.n_scores, 'score')} moved"
+    largest = f", by {format_score(max(move.size for move in watched.moves))} at most" if watched.moves else ""
+    return Report(
+        question=QUESTION.format(request.capsule.name),
+        selection=f"{watched.n_run} of {watched.n_jobs} jobs ran again" + f"; watched before on {since}" * bool(since),
+        verdict=[
+            *[flip.describe() for flip in watched.flips],
+            f"The same: {n_same} of {count_nouns(watched.n_verdicts, 'verdict')}; {moves}{largest}.",
+        ],
+        sections=[],
+        notes=[f"Since the study: {change}." for change in watched.changes.values()],
+        command=f"bakeoff watch {request.capsule.name}",
+    )
 
 
 def _render(report: Report, watched: Watch, form: str) -> str:
     """Return a report in a format."""
-    from bakeoff.pipeline.tables.report import render_document, render_page, render_text
+    from bakeoff.pipeline.tables.report import TEXT_FORMATS, render_document, render_page
 
     if form == JSON:
         return render_document("watch", asdict(watched))
-    return render_text(report) if form not in ("html",) else render_page(report)
-
-
-def _write_report(request: WatchRequest, watched: Watch, since: str) -> Report:
-    """Return the report on a capsule."""
-    from bakeoff.pipeline.tables.report import Report
-
-    same = watched.n_verdicts - len(watched.flips)
-    moved = f"{watched.n_moved} of {count_nouns(watched.n_scores, 'score')} moved"
-    most = f", at most by {format_score(watched.largest)}" if watched.n_moved else ""
-    return Report(
-        question=QUESTION.format(request.capsule.name),
-        selection=f"{watched.n_run} of {count_nouns(watched.n_jobs, 'job')} run again"
-        + (f"; watched last on {since}" if since else ""),
-        verdict=[
-            *[flip.describe() for flip in watched.flips],
-            f"The same: {same} of {count_nouns(watched.n_verdicts, 'verdict')}; {moved}{most}.",
-        ],
-        sections=[],
-        notes=[f"Changed since the study: {change}." for change in watched.changes],
-        command=f"bakeoff watch {request.capsule.name}",
-    )
+    return TEXT_FORMATS[form](report) if form == TERMINAL else render_page(report)

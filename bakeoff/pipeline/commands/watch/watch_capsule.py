@@ -1,52 +1,57 @@
-"""A capsule whose jobs run again with the data, the code and the versions of today."""
+"""A capsule whose jobs run again with what there is today, and the causes of other verdicts."""
 
 import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bakeoff.pipeline.commands.compare.carried_runs import TIMES
+from bakeoff.pipeline.commands.compare.carried_runs import RUNS, TIMES, read_runs
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
-from bakeoff.pipeline.commands.paper import capsule
-from bakeoff.pipeline.commands.paper.verify import require_trust
-from bakeoff.pipeline.commands.watch.causes import explain_flips, list_changes
+from bakeoff.pipeline.commands.paper.capsule import CODE_FOLDER, REQUIREMENTS, SCORES, Files, reject_damage
+from bakeoff.pipeline.commands.paper.verify import Study, read_capsule_study, require_trust
 from bakeoff.pipeline.commands.watch.request import WatchRequest
 from bakeoff.pipeline.commands.watch.scene import Scene
-from bakeoff.pipeline.commands.watch.verdicts import Flip, Study, measure_moves, read_capsule_study
+from bakeoff.pipeline.commands.watch.verdicts import ALL, Flip, Jobs, compare_scores, has_other_rows, judge_jobs
 from bakeoff.pipeline.config.words import read_duration
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.study_file import DATA_FOLDER, REFUSED
-from bakeoff.pipeline.text.wording import format_seconds
+from bakeoff.pipeline.sweep.differences import Difference, find_changes
+from bakeoff.pipeline.sweep.study_file import DATA_FOLDER
+from bakeoff.pipeline.text.wording import join_words, name_first
+from bakeoff.pipeline.tracking.provenance import pin_versions
+
+ROWS, CODE, VERSIONS = "rows", "code", "versions"
+"""What may have changed since a study, and can be undone."""
 
 
 @dataclass(frozen=True)
 class Watch:
-    """What became of a capsule.
+    """What became of the verdicts of a capsule.
 
     Attributes
     ----------
     n_jobs, n_run : int
         The numbers of jobs, and of those that ran again.
-    n_scores, n_moved : int
-        The numbers of scores of the jobs that ran, and of those that differ.
-    largest : float
-        The largest absolute difference; infinite if a score is missing now.
+    n_scores : int
+        The number of scores of the jobs that ran.
+    moves : sequence of Difference
+        Those that differ.
     n_verdicts : int
     flips : sequence of Flip
-    changes : sequence of str
-        What has changed since the study.
+        The verdicts that no longer hold.
+    changes : mapping of str to str
+        What has changed since the study -> a sentence.
     """
 
     n_jobs: int
     n_run: int
     n_scores: int
-    n_moved: int
-    largest: float
+    moves: Sequence[Difference]
     n_verdicts: int
     flips: Sequence[Flip]
-    changes: Sequence[str]
+    changes: Mapping[str, str]
 
 
 def watch_capsule(request: WatchRequest) -> Watch:
@@ -57,10 +62,13 @@ def watch_capsule(request: WatchRequest) -> Watch:
     UserError
         The capsule cannot be used, needs trust or data, or the budget allows no job.
     """
-    with capsule.reject_damage(request.capsule):
+    with reject_damage(request.capsule):
         study = read_capsule_study(request.capsule)
+        if RUNS not in study.files:
+            raise UserError(f"{request.capsule} was written by an earlier version, without {RUNS}; write it again.")
+        jobs = dict(enumerate(read_runs(study.files[RUNS], study.files[SCORES])))
     require_trust(study.files, request.trust)
-    numbers = choose_jobs(study, request)
+    numbers = choose_jobs(jobs, request)
     with TemporaryDirectory(prefix="bakeoff-") as name:
         folder = Path(name).resolve()
         _extract(study.files, folder)
@@ -68,53 +76,48 @@ def watch_capsule(request: WatchRequest) -> Watch:
         words = (f"workers={request.workers}", f"trust=[{','.join(request.trust)}]")
         now = Scene(sys.executable, Path.cwd(), data, study.jobs, folder, words)
         renewed, store = now.run(numbers)
-        before, after = study.judge({}, store), study.judge(renewed, store)
+        then, today = (judge_jobs(jobs, runs, study.comparison, store) for runs in ({}, renewed))
         flips = [
-            Flip(place, verdict, after.get(place))
-            for place, verdict in before.items()
-            if place not in after or after[place].winner != verdict.winner
+            Flip(place, verdict, today.get(place, ()))
+            for place, verdict in then.items()
+            if today.get(place, (None,))[0] != verdict[0]
         ]
-        explained = explain_flips(flips, study, renewed, now, request) if flips else []
-    sizes = [size for number, facts in renewed.items() for size in measure_moves(study.facts[number], facts)]
-    n_moved = sum(size > 0 for size in sizes)
-    largest = max(sizes, default=0.0)
-    changes = list(list_changes(study, renewed).values())
-    return Watch(len(study.facts), len(numbers), len(sizes), n_moved, largest, len(before), explained, changes)
+        changes = list_changes(study.files, jobs, renewed)
+        if flips:
+            flips = explain_flips(flips, study, jobs, renewed, now, changes, request.python)
+    compared = [compare_scores(jobs[number], own) for number, own in renewed.items()]
+    moves = [move for each in compared for move in each.differences]
+    return Watch(len(jobs), len(numbers), sum(each.n_values for each in compared), moves, len(then), flips, changes)
 
 
-def _extract(files: capsule.Files, folder: Path) -> None:
+def _extract(files: Files, folder: Path) -> None:
     """Write the code and the data of a capsule, whose names were checked."""
-    for place in (capsule.CODE_FOLDER, str(DATA_FOLDER)):
+    for place in (CODE_FOLDER, str(DATA_FOLDER)):
         (folder / place).mkdir()
         for name in [name for name in files if name.startswith(f"{place}/")]:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(files[name])
 
 
-def choose_jobs(study: Study, request: WatchRequest) -> list[int]:
+def choose_jobs(jobs: Jobs, request: WatchRequest) -> list[int]:
     """Return the numbers of the jobs to run, the cheapest first.
 
     Raises
     ------
     UserError
-        The capsule has no times for a budget, or the budget allows no job.
+        The budget allows no job, or the capsule has no times.
     """
-    seconds = {number: _find_seconds(facts) for number, facts in study.facts.items()}
-    rows = {number: facts.rows_per_fold.get("train", math.inf) for number, facts in study.facts.items()}
-    may_run = [number for number, line in enumerate(study.jobs["jobs"]) if REFUSED not in line]
-    ordered = sorted(may_run, key=lambda number: (seconds[number], rows[number]))[: request.n]
+    costs = {number: _find_seconds(facts) for number, facts in jobs.items()}
+    rows = {number: facts.rows_per_fold.get("train", math.inf) for number, facts in jobs.items()}
+    ordered = sorted(jobs, key=lambda number: (costs[number], rows[number]))[: request.n]
     budget = read_duration("budget", request.budget)
     if budget is None:
         return ordered
-    chosen: list[int] = []
-    for number in ordered:
-        budget -= seconds[number]
-        if budget < 0:
-            break
-        chosen.append(number)
+    sums = accumulate(costs[number] for number in ordered)
+    chosen = [number for number, seconds in zip(ordered, sums, strict=True) if seconds <= budget]
     if not chosen:
-        least = seconds[ordered[0]]
-        known = f"its cheapest job took {format_seconds(least)}" if math.isfinite(least) else "it has no times; give n="
+        least = costs[ordered[0]]
+        known = f"its cheapest one took {least:.3g} s" if math.isfinite(least) else "it has no times; give n= instead"
         raise UserError(f"budget={request.budget} allows no job of {request.capsule.name}: {known}.")
     return chosen
 
@@ -122,5 +125,71 @@ def choose_jobs(study: Study, request: WatchRequest) -> list[int]:
 def _find_seconds(facts: RunFacts) -> float:
     """Return the seconds of all folds of a run; infinite if they are not known."""
     times = [seconds for name, seconds in facts.run.metrics.items() if name.startswith(TIMES)]
-    n_folds = max(map(len, (facts.series or {}).values()), default=0)
-    return sum(times) * n_folds if times and n_folds else math.inf
+    return sum(times) * len(next(iter((facts.series or {}).values()), ())) or math.inf
+
+
+def list_changes(files: Files, jobs: Jobs, renewed: Jobs) -> dict[str, str]:
+    """Return what has changed since the study: rows, code or versions -> a sentence."""
+    tables = {own.dataset for number, own in renewed.items() if has_other_rows(jobs[number], own)}
+    code = {Path(name).relative_to(CODE_FOLDER): files[name] for name in files if name.startswith(f"{CODE_FOLDER}/")}
+    edited = [str(path) for path, content in code.items() if not path.is_file() or path.read_bytes() != content]
+    pins = [pin for pin in files[REQUIREMENTS].decode().splitlines() if "==" in pin]
+    here = pin_versions(*(pin.partition("==")[0] for pin in pins))
+    now = {pin.partition("==")[0]: pin for pin in here}
+    other = [f"{pin} ({now.get(pin.partition('==')[0], 'absent')} now)" for pin in pins if pin not in here]
+    found = {ROWS: sorted(tables), CODE: edited, VERSIONS: other}
+    return {what: f"other {what}: {name_first(names)}" for what, names in found.items() if names}
+
+
+def explain_flips(
+    flips: Sequence[Flip],
+    study: Study,
+    jobs: Jobs,
+    renewed: Jobs,
+    now: Scene,
+    changes: Mapping[str, str],
+    python: Path | None,
+) -> list[Flip]:
+    """Run the jobs behind flips in hybrids of then and now, and once more as they are, and name the causes.
+
+    Parameters
+    ----------
+    flips : sequence of Flip
+    study : Study
+    jobs, renewed : mapping of int to RunFacts
+        All jobs of the study, and those that ran again.
+    now : Scene
+        Where they ran.
+    changes : mapping of str to str
+        What has changed since the study.
+    python : Path or None
+        An interpreter with the versions of the study.
+    """
+    hybrids = {CODE: replace(now, code=now.folder / CODE_FOLDER)}
+    if any(name.startswith(f"{DATA_FOLDER}/") for name in study.files):
+        hybrids[ROWS] = replace(now, data=now.folder / DATA_FOLDER)
+    if python is not None:
+        hybrids[VERSIONS] = replace(now, python=str(python))
+    places = {flip.place[0] for flip in flips}
+    again = [number for number in renewed if {jobs[number].dataset, ALL} & places]
+    verdicts = {}
+    for what in hybrids.keys() & changes.keys():
+        runs, store = hybrids[what].run(again)
+        verdicts[what] = judge_jobs(jobs, {**renewed, **runs}, study.comparison, store)
+    rest = _describe_rest(jobs, {number: renewed[number] for number in again}, now.run(again)[0])
+    explained = []
+    for flip in flips:
+        found = [changes[what] for what in verdicts if verdicts[what].get(flip.place, ("",))[0] == flip.before[0]]
+        explained.append(replace(flip, cause=f"{join_words(found)} (undone: as before)" if found else rest))
+    return explained
+
+
+def _describe_rest(jobs: Jobs, renewed: Jobs, repeated: Jobs) -> str:
+    """Return what is known about other verdicts if no change alone explains them: chance, or all that was recorded."""
+    moving = [own.run.name for number, own in renewed.items() if compare_scores(own, repeated[number]).differences]
+    if moving:
+        return f"chance, because the scores of {name_first(moving)} differ each time: set a seed"
+    reasons = [own.reason for own in renewed.values() if own.reason]
+    moved = [number for number, own in renewed.items() if compare_scores(jobs[number], own).differences]
+    tags = [change.name for number in moved for change in find_changes(jobs[number].run.tags, renewed[number].run.tags)]
+    return f"not found; changed since: {name_first(dict.fromkeys([*reasons, *tags])) or 'nothing recorded'}"

@@ -1,0 +1,241 @@
+"""References: a comparison with one equals that of running everything, and a changed one is found as often as said."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import Bakeoff, command_in
+from scipy.stats import binomtest, hypergeom
+
+from bakeoff import compare
+from bakeoff.pipeline.commands.compare.carried_runs import MANIFEST, RUNS, SCORES, open_reference, read_parquet
+from bakeoff.pipeline.commands.paper.request import VerifyRequest
+from bakeoff.pipeline.commands.paper.verify import MAX_ERROR, bound_share, draw_jobs
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.sweep.jobs import Job
+
+DATASETS = "dataset=iris,wine,breast_cancer"
+EVALUATION = ("evaluation=kfold", "evaluation.folds=4")
+BASES = ("majority", "sklearn_lda")
+HELD_OUT = ("knn", "naive_bayes", "decision_tree", "sklearn_knn", "sklearn_naive_bayes")
+UNLIKE = ("created", "command", "selection", "notes", "run_ids", "store", "experiment")
+"""What a comparison with a reference says differently: where its scores come from."""
+Edit = Callable[[dict[str, bytes], dict[str, Any]], None]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a store of all learners, and for each held-out one a store of its own and a reference."""
+    folder = tmp_path_factory.mktemp("references")
+    with command_in(folder) as bakeoff:
+        learners = ",".join((*BASES, *HELD_OUT))
+        ran = bakeoff("-m", f"learner={learners}", DATASETS, *EVALUATION, "hydra.sweep.dir=outputs/sweeps/all")
+        assert ran.status == 0, ran.err
+        for learner in HELD_OUT:
+            others = f"filter=params.learner != '{learner}'"
+            written = bakeoff("reference", "make", others, f"as=without_{learner}")
+            assert written.status == 0, written.err
+        own = ("-m", f"learner={','.join(HELD_OUT)}", DATASETS, *EVALUATION, "tracking.uri=own.db")
+        assert bakeoff(*own).status == 0
+    return folder
+
+
+@pytest.fixture
+def bakeoff(made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Bakeoff:
+    """Return the command in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return Bakeoff(tmp_path, capsys, monkeypatch)
+
+
+def strip_times(comparison: Any) -> dict[str, Any]:
+    """Return all numbers of a comparison except times, which differ each time the same jobs are run."""
+    values = {key: value for key, value in asdict(comparison).items() if key not in UNLIKE}
+    for cell in values["cells"]:
+        for key in ("fit_seconds", "predict_seconds", "run_ids"):
+            del cell[key]
+    for dataset in values["datasets"]:
+        del dataset["n_looks"]
+    for result in values["results"]:
+        del result["pareto"]
+    return json.loads(json.dumps(values))
+
+
+@pytest.mark.parametrize("learner", HELD_OUT)
+def test_a_comparison_with_a_reference_has_the_numbers_of_running_everything(
+    learner: str, made: Path, bakeoff: Bakeoff
+) -> None:
+    everything = compare(sweep="all", tracking__uri=str(made / "outputs" / "mlflow.db")).comparison
+    with_reference = compare(
+        filter=f"params.learner = '{learner}'",
+        reference=str(made / f"without_{learner}.reference.zip"),
+        tracking__uri=str(made / "own.db"),
+    ).comparison
+    # NaN is not equal to itself, so the texts are compared, which have every digit.
+    assert json.dumps(strip_times(with_reference)) == json.dumps(strip_times(everything))
+    assert len(with_reference.run_ids) == 3
+
+
+def test_the_notes_name_the_reference_its_verification_and_the_distance_from_the_best(made: Path) -> None:
+    with command_in(made) as bakeoff:
+        verified = bakeoff("reference", "verify", "without_knn", "n=3", "seed=1", "tracking.uri=own.db")
+        answer = bakeoff("compare", "filter=params.learner = 'knn'", "reference=without_knn", "tracking.uri=own.db")
+        listed = bakeoff("reference", "list", "tracking.uri=own.db")
+    assert verified.status == 0, verified.err
+    assert "with 95% confidence, at most 64 % of all 18 jobs differ" in verified.out
+    digest = hashlib.sha256((made / "without_knn.reference.zip").read_bytes()).hexdigest()
+    assert f"Reference without_knn {digest[:8]}: 18 jobs, none is run; 3 of 18 verified on" in answer.out
+    assert f"without_knn {digest[:8]}: 18 jobs" in listed.out
+
+
+def test_the_distance_from_the_best_is_a_mean_over_datasets_with_student_s_interval(made: Path) -> None:
+    result = compare(sweep="all", tracking__uri=str(made / "outputs" / "mlflow.db"))
+    answer = compare(
+        filter="params.learner = 'knn'",
+        reference=str(made / "without_knn.reference.zip"),
+        tracking__uri=str(made / "own.db"),
+    )
+    means = result.table
+    gaps = (means.max() - means.loc["knn"]).to_numpy()
+    shares = gaps / (means.max() - means.loc["majority"]).to_numpy()
+    margin = 4.302653 * gaps.std(ddof=1) / np.sqrt(3)  # Student's t with 2 degrees of freedom at 97.5 %
+    (note,) = (each for each in answer.notes if "from the best" in each)
+    assert f"knn is {gaps.mean():.4f} (95% interval {max(gaps.mean() - margin, 0):.4f} to" in note
+    assert f"{100 * shares.mean():.0f} % (95% interval" in note
+
+
+def rewrite(made: Path, folder: Path, edit: Edit) -> Path:
+    """Write a changed copy of a reference whose digests are those of its files."""
+    with zipfile.ZipFile(made / "without_knn.reference.zip") as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(files.pop(MANIFEST))
+    edit(files, manifest)
+    manifest["files"] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    path = folder / "changed.reference.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {**files, MANIFEST: json.dumps(manifest).encode()}.items():
+            archive.writestr(name, content)
+    return path
+
+
+def change_score(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    """Raise one accuracy of the first job."""
+    scores = read_parquet(files[SCORES])
+    row = scores.index[(scores["job"] == 0) & (scores["metric"] == "test_accuracy")][0]
+    scores.loc[row, "score"] += 0.001
+    files[SCORES] = scores.to_parquet(index=False)
+
+
+def change_facts(key: str, value: str) -> Edit:
+    """Return a change of a tag of the first job."""
+
+    def edit(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        runs = read_parquet(files[RUNS])
+        runs.loc[0, "tags"] = json.dumps({**json.loads(runs.loc[0, "tags"]), key: value})
+        files[RUNS] = runs.to_parquet(index=False)
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (change_score, "(by 0.001)"),
+        (change_facts("rows_per_fold", '{"train": 1000.0, "validation": 0.0, "test": 1.0}'), "rows_per_fold"),
+        (change_facts("splits_digest", "0" * 16), "splits_digest"),
+    ],
+    ids=["score", "rows", "splits"],
+)
+def test_a_changed_job_is_found_if_it_is_drawn(edit: Edit, message: str, made: Path, bakeoff: Bakeoff) -> None:
+    path = rewrite(made, bakeoff.folder, edit)
+    answer = bakeoff("reference", "verify", path.name)
+    assert answer.status == 1
+    assert message in answer.out
+    assert "1 differ" in bakeoff("reference", "list").out
+
+
+def test_a_changed_score_is_drawn_as_often_as_the_bound_says() -> None:
+    # 200 draws of 20 of 860 jobs, of which the share that the bound names was changed.
+    n_jobs, n, n_draws = 860, 20, 200
+    jobs = [Job(number, str(number), None) for number in range(n_jobs)]  # type: ignore[arg-type]
+    share = bound_share(0, n)
+    changed = set(range(round(share * n_jobs)))
+    found = 0
+    for seed in range(n_draws):
+        request = VerifyRequest(capsule=Path("x.zip"), n=n, seed=seed)
+        drawn = draw_jobs(jobs, request, lambda _: None)
+        found += any(job.number in changed for job in drawn)
+    promised = 1 - MAX_ERROR
+    assert binomtest(found, n_draws, promised, alternative="less").pvalue > 0.01
+    assert hypergeom.pmf(0, n_jobs, len(changed), n) <= MAX_ERROR
+
+
+@pytest.mark.parametrize(("n_different", "n"), [(0, 20), (1, 20), (5, 40)])
+def test_the_bound_is_the_exact_one_of_the_binomial_distribution(n_different: int, n: int) -> None:
+    interval = binomtest(n_different, n, alternative="less").proportion_ci(1 - MAX_ERROR, method="exact")
+    assert bound_share(n_different, n) == pytest.approx(interval.high)
+
+
+def test_cells_with_other_rows_say_so_and_the_others_are_compared(made: Path) -> None:
+    with command_in(made) as bakeoff:
+        file = {"dataset.path": "iris.csv", "dataset.target": "y"}
+        rows = "x,z,y\n" + "".join(f"{row % 7},{row % 5},{'ab'[row % 2]}\n" for row in range(40))
+        (made / "iris.csv").write_text(rows)
+        own = ("tracking.uri=mixed.db", "hydra.sweep.dir=outputs/sweeps/mixed")
+        words = [f"{key}={value}" for key, value in file.items()]
+        assert bakeoff("learner=knn", "dataset=file", *words, *EVALUATION, *own[:1]).status == 0
+        assert bakeoff("learner=knn", "dataset=wine", *EVALUATION, *own[:1]).status == 0
+        answer = bakeoff("compare", "filter=params.learner = 'knn'", "reference=without_knn", "keep=false", *own[:1])
+    assert answer.status == 0, answer.err
+    assert "Empty: majority on iris: the reference has other rows (digest" in " ".join(answer.out.split())
+    assert "Left out: 1 dataset of the reference" in answer.out
+
+
+def damage(content: bytes) -> Callable[[Path, Path], None]:
+    return lambda source, target: target.write_bytes(content)
+
+
+def raise_format(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    manifest["format"] = 2
+
+
+def drop_runs(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    del files[RUNS]
+
+
+def break_tag(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    change_facts("rows_per_fold", "[" * 9)(files, manifest)
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (raise_format, "format 2, and this version of bakeoff reads format 1"),
+        (drop_runs, RUNS),
+        (break_tag, "its tag rows_per_fold"),
+    ],
+)
+def test_a_file_of_another_form_is_refused(edit: Edit, message: str, made: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read") as refused:
+        open_reference(str(rewrite(made, tmp_path, edit)))
+    assert message in str(refused.value)
+
+
+def test_a_file_that_does_not_match_its_digest_is_refused(made: Path, tmp_path: Path) -> None:
+    path = rewrite(made, tmp_path, change_score)
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    files[SCORES] = pd.DataFrame({"job": [0]}).to_parquet()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    with pytest.raises(UserError, match="does not match its digest"):
+        open_reference(str(path))
