@@ -5,6 +5,8 @@ paired with stored runs by the digests of its rows and of its splits. The capsul
 are read are limited in size, and checked as a whole before they are used. Its code is never run.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -37,7 +39,6 @@ from bakeoff.pipeline.text.wording import (
     expand_home,
     format_percent,
     format_score,
-    join_words,
     name_first,
 )
 from bakeoff.pipeline.tracking.description import ENVIRONMENT_TAG
@@ -111,7 +112,7 @@ def read_runs(runs: bytes, scores: bytes) -> list[RunFacts]:
     return [_read_run(job, row, series.get(job, {})) for job, row in enumerate(read_parquet(runs).to_dict("records"))]
 
 
-def _read_run(job: int, row: Mapping[str, str], series: Mapping[str, Sequence[float]]) -> RunFacts:
+def _read_run(job: int, row: Mapping[Any, Any], series: Mapping[str, Sequence[float]]) -> RunFacts:
     params, tags, metrics = (json.loads(row[column]) for column in ("params", "tags", "metrics"))
     status = "FAILED" if row["reason"] else FINISHED
     run = StoredRun(f"job {job}", row["name"], status, False, 0, params, tags, metrics)
@@ -279,7 +280,7 @@ def _explain_other_rows(own: Sequence[RunFacts], carried: Sequence[RunFacts]) ->
         return f"the reference has other rows (digest {other.digest} and not {first.digest})"
     if {each.splits_digest for each in own} == {each.splits_digest for each in carried}:
         return ""
-    seeds = [join_words(dict.fromkeys(each.seed for each in runs)) for runs in (own, carried)]
+    seeds = [",".join(dict.fromkeys(each.seed for each in runs)) for runs in (own, carried)]
     settings = describe_differences(first, other) or f"seed ({seeds[0]} and {seeds[1]})"
     return f"the reference has other folds: {settings}"
 
@@ -287,34 +288,34 @@ def _explain_other_rows(own: Sequence[RunFacts], carried: Sequence[RunFacts]) ->
 def describe_distances(comparison: Comparison, rows: Collection[str]) -> Iterator[str]:
     """Yield how far rows are from the best one of each dataset, with Student's t intervals over datasets.
 
-    Shares are those of the way from the last row of the comparison, which should be a baseline, to the best.
+    Shares are those of the way from the last row of the comparison, which should be a baseline, to the best. TabArena's
+    improvability is the gap as a share of the row's own error.
 
     References
     ----------
     Erickson, N. et al. (2025). TabArena: a living benchmark for machine learning on tabular data. NeurIPS.
     """
     last = comparison.configurations[-1].name
-    means = pd.DataFrame(
-        {
-            result.dataset: {each.configuration: each.mean for each in result.summaries}
-            for result in comparison.results[0].datasets
-        }
-    )  # (configurations, datasets)
-    sign = 1 if comparison.metrics[0].greater_is_better else -1
-    gaps = (sign * means).max() - sign * means  # (configurations, datasets)
-    shares = (gaps / gaps.loc[last]).replace(np.inf, np.nan)
+    found = {
+        result.dataset: {each.configuration: each.mean for each in result.summaries}
+        for result in comparison.results[0].datasets
+    }
+    means = pd.DataFrame.from_dict(found, orient="index")  # (datasets, configurations)
+    scores = means if comparison.metrics[0].greater_is_better else -means
+    gaps = scores.rsub(scores.max(axis=1), axis=0)
+    shares = gaps.div(gaps[last], axis=0).replace(np.inf, np.nan)
     level = 1 - comparison.settings.alpha
     for row in rows:
-        distance = _write_mean(gaps.loc[row], level, format_score)
-        share = _write_mean(shares.loc[row], level, format_percent)
-        datasets = count_nouns(int(gaps.loc[row].count()), "dataset")
+        distance = _write_mean(gaps[row], level, format_score)
+        share = _write_mean(shares[row], level, format_percent)
+        datasets = count_nouns(int(gaps[row].count()), "dataset")
         yield (
             f"Over {datasets}, {row} is {distance} in {comparison.metrics[0].label} from the best: {share} of the way "
             f"from {last} to the best."
         )
 
 
-def _write_mean(values: pd.Series, level: float, write: Callable[[float], str]) -> str:
+def _write_mean(values: pd.Series[float], level: float, write: Callable[[float], str]) -> str:
     """Return the mean of the values of datasets in words, with its interval if there are several."""
     given = values.dropna().to_numpy()
     if len(given) < 2:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from bakeoff.pipeline.config.requests import Bounds, TrustRequest, Word
 from bakeoff.pipeline.config.words import read_duration
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import PAGE, TERMINAL, OutputKind
 
 JSON = "json"
@@ -55,6 +56,8 @@ class WatchRequest(TrustRequest):
         super().__post_init__()
         REPORT.find_format(self.output, self.to)
         read_duration("budget", self.budget)
+        if self.python is not None and not self.python.is_file():
+            raise UserError(f"python={self.python} is not a file; name the interpreter of an environment with bakeoff.")
 
     @property
     def history(self) -> Path:

@@ -169,19 +169,22 @@ def explain_flips(
     if any(name.startswith(f"{DATA_FOLDER}/") for name in study.files):
         hybrids[ROWS] = replace(now, data=now.folder / DATA_FOLDER)
     if python is not None:
-        hybrids[VERSIONS] = replace(now, python=str(python))
+        hybrids[VERSIONS] = replace(now, python=str(python.absolute()))
     places = {flip.place[0] for flip in flips}
     again = [number for number in renewed if {jobs[number].dataset, ALL} & places]
     verdicts = {}
     for what in hybrids.keys() & changes.keys():
         runs, store = hybrids[what].run(again)
         verdicts[what] = judge_jobs(jobs, {**renewed, **runs}, study.comparison, store)
-    rest = _describe_rest(jobs, {number: renewed[number] for number in again}, now.run(again)[0])
-    explained = []
-    for flip in flips:
-        found = [changes[what] for what in verdicts if verdicts[what].get(flip.place, ("",))[0] == flip.before[0]]
-        explained.append(replace(flip, cause=f"{join_words(found)} (undone: as before)" if found else rest))
-    return explained
+    found = [
+        [changes[what] for what in verdicts if verdicts[what].get(flip.place, ("",))[0] == flip.before[0]]
+        for flip in flips
+    ]
+    rest = ""
+    if not all(found):
+        rest = _describe_rest(jobs, {number: renewed[number] for number in again}, now.run(again)[0])
+    causes = [f"{join_words(each)} (undone: as before)" if each else rest for each in found]
+    return [replace(flip, cause=cause) for flip, cause in zip(flips, causes, strict=True)]
 
 
 def _describe_rest(jobs: Jobs, renewed: Jobs, repeated: Jobs) -> str:
