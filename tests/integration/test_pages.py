@@ -51,8 +51,10 @@ STORED: Mapping[str, Sequence[str]] = {
     "docs/lectures.md": [WITHOUT_MODEL],
     "docs/models.md": [],
     "docs/paper.md": [WITHOUT_MODEL],
+    "docs/reference.md": [WITHOUT_MODEL],
     "docs/replay.md": [],
     "docs/sweeps.md": [WITHOUT_MODEL],
+    "docs/watch.md": [WITHOUT_MODEL],
 }
 """Pages whose commands read runs, and what is added to the commands that make them. Other pages store nothing."""
 PAGES = [page for page in list_pages() if list_commands(page)]

@@ -76,7 +76,7 @@ class Report(NamedTuple):
     done : mapping of int to str
         The number of a job that ran -> the id of its run.
     different : set of int
-        The numbers of the jobs with another score.
+        The numbers of the jobs with a score that differs by more than the tolerance.
     n_jobs : int
         The number of jobs from which those that ran were drawn.
     """
@@ -147,7 +147,8 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
         sentences += lines[:1]
     status, verdict = _judge(comparisons, ended, tables, n_jobs, request.tolerance)
     done = {each.number: str(each.run_id) for each in ended if each.kind in (FINISHED, SKIPPED)}
-    different = {job for job, comparison in comparisons.items() if comparison.differences}
+    largest = {job: max((each.size for each in own.differences), default=0) for job, own in comparisons.items()}
+    different = {job for job, size in largest.items() if size > request.tolerance}
     return Report(status, [*sentences, *verdict], store, done, different, n_jobs)
 
 

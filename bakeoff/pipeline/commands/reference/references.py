@@ -107,6 +107,7 @@ def verify_reference(request: ReferenceRequest, announce: Announce) -> tuple[int
         data=request.data,
         n=request.n,
         seed=request.seed,
+        tolerance=request.tolerance,
         workers=request.workers,
         trust=request.trust,
     )

@@ -11,7 +11,7 @@ from bakeoff.pipeline.errors import UserError
 ACTION_KEYS: Mapping[str, tuple[str, ...]] = {
     "list": (),
     "make": ("sweep", "filter", "title", "output"),
-    "verify": ("name", "data", "n", "seed", "workers"),
+    "verify": ("name", "data", "n", "seed", "tolerance", "workers"),
 }
 """What can be done -> the fields that belong to it alone."""
 
@@ -41,6 +41,8 @@ class ReferenceRequest(ExperimentRequest, TrustRequest):
         For verify: the number of jobs to run, drawn at random; by default all.
     seed : int or None
         For verify: the seed of the draw; by default a random one, which is printed.
+    tolerance : float
+        For verify: the largest absolute difference of a score that counts as equal.
     workers : int
         For verify: the number of processes.
     """
@@ -54,6 +56,7 @@ class ReferenceRequest(ExperimentRequest, TrustRequest):
     data: Path | None = None
     n: Annotated[int | None, Word(allowed=Bounds(1))] = None
     seed: int | None = None
+    tolerance: Annotated[float, Word(allowed=Bounds(0))] = 0.0
     workers: Annotated[int, Word(allowed=Bounds(1))] = 1
 
     def __post_init__(self) -> None:

@@ -13,18 +13,20 @@ from tempfile import mkdtemp
 from typing import Any
 
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
-from bakeoff.pipeline.commands.compare.run_grid import RunFacts
 from bakeoff.pipeline.commands.compare.stored_comparison import select_runs
 from bakeoff.pipeline.commands.paper.capsule import STUDY
-from bakeoff.pipeline.commands.paper.contents import read_scores
+from bakeoff.pipeline.commands.paper.contents import STD_SUFFIX
+from bakeoff.pipeline.commands.watch.verdicts import Jobs
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.model.training_record import SCORE_PREFIXES
 from bakeoff.pipeline.stages.dataset.files import find_files
 from bakeoff.pipeline.sweep.study_file import DATA_FOLDER
 from bakeoff.pipeline.text.wording import quote_text
-from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.store import open_store
 from bakeoff.pipeline.tracking.stored_config import list_files
+from bakeoff.pipeline.tracking.stored_runs import read_series
 
 SWEEP = "watch"
 STORE = "mlflow.db"
@@ -59,14 +61,8 @@ class Scene:
     folder: Path
     words: Sequence[str]
 
-    def run(self, numbers: Sequence[int]) -> tuple[dict[int, RunFacts], Store]:
-        """Run jobs in a process of the interpreter.
-
-        Returns
-        -------
-        facts : dict of int to RunFacts
-            The number of a job -> its run with the scores of its folds, or why it has none.
-        store : Store
+    def run(self, numbers: Sequence[int]) -> Jobs:
+        """Run jobs in a process of the interpreter, and return their runs with the scores of their folds.
 
         Raises
         ------
@@ -75,9 +71,9 @@ class Scene:
         """
         folder = Path(mkdtemp(dir=self.folder))
         self._write_study(folder, numbers)
-        command = [self.python, "-P", "-m", "bakeoff", "-m", f"jobs={folder / STUDY}", "on_invalid=skip"]
         places = {"tracking.uri": folder / STORE, "hydra.sweep.dir": folder / SWEEP}
         words = [f"{key}={quote_text(str(place))}" for key, place in places.items()]
+        command = [self.python, "-P", "-m", "bakeoff", "-m", f"jobs={folder / STUDY}", "on_invalid=skip"]
         try:
             ended = subprocess.run(
                 [*command, *words, "tracking.models=false", *self.words],
@@ -89,8 +85,14 @@ class Scene:
             lines = ended.stderr.strip().splitlines() or ["it printed no reason"]
             raise UserError(f"the jobs cannot be run by {self.python}: {lines[-1]}")
         store = open_store(str(folder / STORE), DEFAULT_EXPERIMENT)
-        found = dict(zip(numbers, select_runs(store, SelectionRequest(sweep=SWEEP)).facts, strict=True))
-        return _add_series(store, found), store
+        facts = select_runs(store, SelectionRequest(sweep=SWEEP)).facts
+        runs = [each.run for each in facts if not each.reason]
+        names = {name for run in runs for name in run.metrics if name.startswith(SCORE_PREFIXES)}
+        series = read_series(store, runs, sorted(name for name in names if not name.endswith(STD_SUFFIX)))
+        return {
+            number: replace(each, run=replace(each.run, run_id=f"job {number}"), series=series.get(each.run.run_id, {}))
+            for number, each in zip(numbers, facts, strict=True)
+        }
 
     def _write_study(self, folder: Path, numbers: Sequence[int]) -> None:
         """Write the study with some of its jobs, beside copies of the files of datasets that exist."""
@@ -101,15 +103,3 @@ class Scene:
             for name in {Path(path).name for path in list_files(dataset)}:
                 for file in find_files("path", str(self.data / name)):
                     shutil.copy(file, folder / DATA_FOLDER)
-
-
-def _add_series(store: Store, found: Mapping[int, RunFacts]) -> dict[int, RunFacts]:
-    """Return runs with the scores of their folds, which a comparison reads in place of the store."""
-    finished = {number: facts.run for number, facts in found.items() if not facts.reason}
-    series: dict[int, dict[str, tuple[float, ...]]] = {number: {} for number in found}
-    for number, metric, _, score in read_scores(store, finished):
-        series[number][metric] = (*series[number].get(metric, ()), score)
-    return {
-        number: replace(facts, run=replace(facts.run, run_id=f"job {number}"), series=series[number])
-        for number, facts in found.items()
-    }

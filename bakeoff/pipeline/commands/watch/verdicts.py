@@ -8,7 +8,7 @@ from bakeoff.pipeline.commands.compare.compare_cells import compare_cells
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
 from bakeoff.pipeline.sweep.differences import SCORES, Comparison, compare_values, write_number
-from bakeoff.pipeline.text.wording import equate_p, join_words
+from bakeoff.pipeline.text.wording import equate_p
 from bakeoff.pipeline.tracking.store import Store
 
 ALL = "all datasets"
@@ -41,15 +41,12 @@ class Flip:
 
     def describe(self) -> str:
         """Return the flip in a sentence."""
-        where, *pair = self.place
-        if not self.after:
-            return f"FLIPPED {where}: {join_words(pair)} cannot be compared; cause: {self.cause}"
-        old, new = self.before[0], self.after[0]
-        winner = new or old
-        loser = next(name for name in pair if name != winner)
-        change = f"{winner} now beats {loser}" if new else f"{winner} no longer beats {loser}"
-        ps = f"{equate_p(self.before[1])}, now {equate_p(self.after[1])}"
-        return f"FLIPPED {where}: {change} ({ps}); cause: {self.cause}"
+        where, first, second = self.place
+        before, after = (
+            f"{verdict[0] or 'neither'} ({equate_p(verdict[1])})" if verdict else "unknown"
+            for verdict in (self.before, self.after)
+        )
+        return f"FLIPPED {where}, {first} or {second}: {before}, now {after}; cause: {self.cause}"
 
 
 def judge_jobs(jobs: Jobs, renewed: Jobs, request: SelectionRequest, store: Store) -> Verdicts:

@@ -4,23 +4,26 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import pandas as pd
 
 from bakeoff.pipeline.commands.compare.carried_runs import RUNS, TIMES, read_runs
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
 from bakeoff.pipeline.commands.paper.capsule import CODE_FOLDER, REQUIREMENTS, SCORES, Files, reject_damage
 from bakeoff.pipeline.commands.paper.verify import Study, read_capsule_study, require_trust
 from bakeoff.pipeline.commands.watch.request import WatchRequest
-from bakeoff.pipeline.commands.watch.scene import Scene
+from bakeoff.pipeline.commands.watch.scene import STORE, Scene
 from bakeoff.pipeline.commands.watch.verdicts import ALL, Flip, Jobs, compare_scores, has_other_rows, judge_jobs
+from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT
 from bakeoff.pipeline.config.words import read_duration
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.differences import Difference, find_changes
 from bakeoff.pipeline.sweep.study_file import DATA_FOLDER
 from bakeoff.pipeline.text.wording import join_words, name_first
 from bakeoff.pipeline.tracking.provenance import pin_versions
+from bakeoff.pipeline.tracking.store import Store, open_store
 
 ROWS, CODE, VERSIONS = "rows", "code", "versions"
 """What may have changed since a study, and can be undone."""
@@ -75,7 +78,8 @@ def watch_capsule(request: WatchRequest) -> Watch:
         data = request.data.resolve() if request.data else folder / DATA_FOLDER
         words = (f"workers={request.workers}", f"trust=[{','.join(request.trust)}]")
         now = Scene(sys.executable, Path.cwd(), data, study.jobs, folder, words)
-        renewed, store = now.run(numbers)
+        store = open_store(str(folder / STORE), DEFAULT_EXPERIMENT)
+        renewed = now.run(numbers)
         then, today = (judge_jobs(jobs, runs, study.comparison, store) for runs in ({}, renewed))
         flips = [
             Flip(place, verdict, today.get(place, ()))
@@ -84,7 +88,7 @@ def watch_capsule(request: WatchRequest) -> Watch:
         ]
         changes = list_changes(study.files, jobs, renewed)
         if flips:
-            flips = explain_flips(flips, study, jobs, renewed, now, changes, request.python)
+            flips = explain_flips(flips, study, jobs, renewed, now, changes, request.python, store)
     compared = [compare_scores(jobs[number], own) for number, own in renewed.items()]
     moves = [move for each in compared for move in each.differences]
     return Watch(len(jobs), len(numbers), sum(each.n_values for each in compared), moves, len(then), flips, changes)
@@ -107,19 +111,16 @@ def choose_jobs(jobs: Jobs, request: WatchRequest) -> list[int]:
     UserError
         The budget allows no job, or the capsule has no times.
     """
-    costs = {number: _find_seconds(facts) for number, facts in jobs.items()}
-    rows = {number: facts.rows_per_fold.get("train", math.inf) for number, facts in jobs.items()}
-    ordered = sorted(jobs, key=lambda number: (costs[number], rows[number]))[: request.n]
+    costs = pd.DataFrame({"seconds": map(_find_seconds, jobs.values())}, index=list(jobs))
+    costs["rows"] = [facts.rows_per_fold.get("train", math.inf) for facts in jobs.values()]
+    ordered = costs.sort_values(["seconds", "rows"], kind="stable").head(request.n or len(jobs))
     budget = read_duration("budget", request.budget)
-    if budget is None:
-        return ordered
-    sums = accumulate(costs[number] for number in ordered)
-    chosen = [number for number, seconds in zip(ordered, sums, strict=True) if seconds <= budget]
-    if not chosen:
-        least = costs[ordered[0]]
+    chosen = ordered if budget is None else ordered[ordered["seconds"].cumsum() <= budget]
+    if chosen.empty:
+        least = ordered["seconds"].iloc[0]
         known = f"its cheapest one took {least:.3g} s" if math.isfinite(least) else "it has no times; give n= instead"
         raise UserError(f"budget={request.budget} allows no job of {request.capsule.name}: {known}.")
-    return chosen
+    return chosen.index.tolist()
 
 
 def _find_seconds(facts: RunFacts) -> float:
@@ -133,10 +134,9 @@ def list_changes(files: Files, jobs: Jobs, renewed: Jobs) -> dict[str, str]:
     tables = {own.dataset for number, own in renewed.items() if has_other_rows(jobs[number], own)}
     code = {Path(name).relative_to(CODE_FOLDER): files[name] for name in files if name.startswith(f"{CODE_FOLDER}/")}
     edited = [str(path) for path, content in code.items() if not path.is_file() or path.read_bytes() != content]
-    pins = [pin for pin in files[REQUIREMENTS].decode().splitlines() if "==" in pin]
-    here = pin_versions(*(pin.partition("==")[0] for pin in pins))
-    now = {pin.partition("==")[0]: pin for pin in here}
-    other = [f"{pin} ({now.get(pin.partition('==')[0], 'absent')} now)" for pin in pins if pin not in here]
+    pinned = dict(pin.split("==") for pin in files[REQUIREMENTS].decode().splitlines() if "==" in pin)
+    here = dict(pin.split("==") for pin in pin_versions(*pinned))
+    other = [f"{name} {pinned[name]} → {here.get(name, 'none')}" for name in pinned if here.get(name) != pinned[name]]
     found = {ROWS: sorted(tables), CODE: edited, VERSIONS: other}
     return {what: f"other {what}: {name_first(names)}" for what, names in found.items() if names}
 
@@ -149,6 +149,7 @@ def explain_flips(
     now: Scene,
     changes: Mapping[str, str],
     python: Path | None,
+    store: Store,
 ) -> list[Flip]:
     """Run the jobs behind flips in hybrids of then and now, and once more as they are, and name the causes.
 
@@ -164,6 +165,8 @@ def explain_flips(
         What has changed since the study.
     python : Path or None
         An interpreter with the versions of the study.
+    store : Store
+        A store without runs.
     """
     hybrids = {CODE: replace(now, code=now.folder / CODE_FOLDER)}
     if any(name.startswith(f"{DATA_FOLDER}/") for name in study.files):
@@ -174,15 +177,14 @@ def explain_flips(
     again = [number for number in renewed if {jobs[number].dataset, ALL} & places]
     verdicts = {}
     for what in hybrids.keys() & changes.keys():
-        runs, store = hybrids[what].run(again)
-        verdicts[what] = judge_jobs(jobs, {**renewed, **runs}, study.comparison, store)
+        verdicts[what] = judge_jobs(jobs, {**renewed, **hybrids[what].run(again)}, study.comparison, store)
     found = [
         [changes[what] for what in verdicts if verdicts[what].get(flip.place, ("",))[0] == flip.before[0]]
         for flip in flips
     ]
     rest = ""
     if not all(found):
-        rest = _describe_rest(jobs, {number: renewed[number] for number in again}, now.run(again)[0])
+        rest = _describe_rest(jobs, {number: renewed[number] for number in again}, now.run(again))
     causes = [f"{join_words(each)} (undone: as before)" if each else rest for each in found]
     return [replace(flip, cause=cause) for flip, cause in zip(flips, causes, strict=True)]
 
