@@ -21,7 +21,7 @@ from pathlib import Path, PurePath
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from bakeoff.pipeline.commands.compare.carried_runs import FORMAT, MANIFEST, RUNS, SCORES
+from bakeoff.pipeline.commands.compare import carried_runs
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.system import find_user
 from bakeoff.pipeline.tables.output_file import replace_file, write_whole
@@ -29,6 +29,8 @@ from bakeoff.pipeline.text.wording import cut_text
 from bakeoff.pipeline.tracking.stored_runs import TAG_FORMS
 
 CODE_FOLDER = "code"
+FORMAT, MANIFEST = carried_runs.FORMAT, carried_runs.MANIFEST
+RUNS, SCORES = carried_runs.RUNS, carried_runs.SCORES
 TABLES = "tables.tex"
 STUDY = "study.yaml"
 DATA = "data.csv"

@@ -136,7 +136,7 @@ def verify_capsule(request: VerifyRequest, announce: Announce) -> Report:
     folder = Path.cwd() / f"{request.capsule.name.partition('.')[0]}.verification"
     with capsule.reject_damage(request.capsule):
         study = read_capsule_study(request.capsule)
-        _require_data_folder(request.data, study.jobs)
+        require_data_folder(request.data, study.jobs)
     require_trust(study.files, request.trust)
     store = open_folder(folder, capsule.compute_digest(request.capsule.read_bytes()), study.files)
     ended, n_jobs = _run_jobs(request, store, study, announce)
@@ -227,7 +227,7 @@ def require_trust(files: capsule.Files, trust: Sequence[str]) -> None:
         )
 
 
-def _require_data_folder(data: Path | None, study: Mapping[str, Any]) -> None:
+def require_data_folder(data: Path | None, study: Mapping[str, Any]) -> None:
     """Reject a folder of data that has no effect or does not exist."""
     if data is None:
         return

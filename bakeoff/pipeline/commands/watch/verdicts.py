@@ -66,8 +66,7 @@ def judge_jobs(jobs: Jobs, renewed: Jobs, request: SelectionRequest, store: Stor
     runs = {job: replace(each, configuration=jobs[job].configuration) for job, each in renewed.items()}
     compared = compare_cells(score_runs([*{**jobs, **left, **runs}.values()], "", request, store), request)
     result = compared.results[0]
-    is_tested = result.overall is not None and not result.overall.too_few
-    overall = result.overall.pairs if is_tested else ()
+    overall = () if result.overall is None or result.overall.too_few else result.overall.pairs
     found = [(each.dataset, pair, pair.p_holm) for each in result.datasets for pair in each.pairs]
     verdicts: dict[Place, tuple[str, float]] = {}
     for where, pair, p in [*found, *((ALL, pair, pair.p_value) for pair in overall)]:

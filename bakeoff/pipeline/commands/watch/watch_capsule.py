@@ -12,7 +12,7 @@ import pandas as pd
 from bakeoff.pipeline.commands.compare.carried_runs import RUNS, TIMES, read_runs
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
 from bakeoff.pipeline.commands.paper.capsule import CODE_FOLDER, REQUIREMENTS, SCORES, Files, reject_damage
-from bakeoff.pipeline.commands.paper.verify import Study, read_capsule_study, require_trust
+from bakeoff.pipeline.commands.paper.verify import Study, read_capsule_study, require_data_folder, require_trust
 from bakeoff.pipeline.commands.watch.request import WatchRequest
 from bakeoff.pipeline.commands.watch.scene import STORE, Scene
 from bakeoff.pipeline.commands.watch.verdicts import ALL, Flip, Jobs, compare_scores, has_other_rows, judge_jobs
@@ -24,6 +24,7 @@ from bakeoff.pipeline.sweep.study_file import DATA_FOLDER
 from bakeoff.pipeline.text.wording import join_words, name_first
 from bakeoff.pipeline.tracking.provenance import pin_versions
 from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.stored_config import list_files
 
 ROWS, CODE, VERSIONS = "rows", "code", "versions"
 """What may have changed since a study, and can be undone."""
@@ -71,6 +72,13 @@ def watch_capsule(request: WatchRequest) -> Watch:
             raise UserError(f"{request.capsule} was written by an earlier version, without {RUNS}; write it again.")
         jobs = dict(enumerate(read_runs(study.files[RUNS], study.files[SCORES])))
     require_trust(study.files, request.trust)
+    require_data_folder(request.data, study.jobs)
+    if (
+        request.data is None
+        and not has_data(study.files)
+        and any(map(list_files, study.jobs["options"]["dataset"].values()))
+    ):
+        raise UserError(f"{request.capsule.name} has no files of datasets; set data=FOLDER, the folder that has them.")
     numbers = choose_jobs(jobs, request)
     with TemporaryDirectory(prefix="bakeoff-") as name:
         folder = Path(name).resolve()
@@ -92,6 +100,11 @@ def watch_capsule(request: WatchRequest) -> Watch:
     compared = [compare_scores(jobs[number], own) for number, own in renewed.items()]
     moves = [move for each in compared for move in each.differences]
     return Watch(len(jobs), len(numbers), sum(each.n_values for each in compared), moves, len(then), flips, changes)
+
+
+def has_data(files: Files) -> bool:
+    """Whether a capsule contains files of datasets."""
+    return any(name.startswith(f"{DATA_FOLDER}/") for name in files)
 
 
 def _extract(files: Files, folder: Path) -> None:
@@ -169,7 +182,7 @@ def explain_flips(
         A store without runs.
     """
     hybrids = {CODE: replace(now, code=now.folder / CODE_FOLDER)}
-    if any(name.startswith(f"{DATA_FOLDER}/") for name in study.files):
+    if has_data(study.files):
         hybrids[ROWS] = replace(now, data=now.folder / DATA_FOLDER)
     if python is not None:
         hybrids[VERSIONS] = replace(now, python=str(python.absolute()))
@@ -184,12 +197,12 @@ def explain_flips(
     ]
     rest = ""
     if not all(found):
-        rest = _describe_rest(jobs, {number: renewed[number] for number in again}, now.run(again))
+        rest = _describe_rest(jobs, {number: renewed[number] for number in again}, now.run(again), changes)
     causes = [f"{join_words(each)} (undone: as before)" if each else rest for each in found]
     return [replace(flip, cause=cause) for flip, cause in zip(flips, causes, strict=True)]
 
 
-def _describe_rest(jobs: Jobs, renewed: Jobs, repeated: Jobs) -> str:
+def _describe_rest(jobs: Jobs, renewed: Jobs, repeated: Jobs, changes: Mapping[str, str]) -> str:
     """Return what is known about other verdicts if no change alone explains them: chance, or all that was recorded."""
     moving = [own.run.name for number, own in renewed.items() if compare_scores(own, repeated[number]).differences]
     if moving:
@@ -197,4 +210,5 @@ def _describe_rest(jobs: Jobs, renewed: Jobs, repeated: Jobs) -> str:
     reasons = [own.reason for own in renewed.values() if own.reason]
     moved = [number for number, own in renewed.items() if compare_scores(jobs[number], own).differences]
     tags = [change.name for number in moved for change in find_changes(jobs[number].run.tags, renewed[number].run.tags)]
-    return f"not found; changed since: {name_first(dict.fromkeys([*reasons, *tags])) or 'nothing recorded'}"
+    known = name_first(dict.fromkeys([*reasons, *changes.values(), *tags]))
+    return f"not found; changed since: {known or 'nothing recorded'}"

@@ -139,7 +139,8 @@ def change_facts(key: str, value: str) -> Edit:
 
     def edit(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
         runs = read_parquet(files[RUNS])
-        runs.loc[0, "tags"] = json.dumps({**json.loads(runs.loc[0, "tags"]), key: value})
+        texts = runs["tags"].tolist()
+        runs["tags"] = [json.dumps({**json.loads(texts[0]), key: value}), *texts[1:]]
         files[RUNS] = runs.to_parquet(index=False)
 
     return edit
@@ -197,10 +198,6 @@ def test_cells_with_other_rows_say_so_and_the_others_are_compared(made: Path) ->
     assert answer.status == 0, answer.err
     assert "Empty: majority on iris: the reference has other rows (digest" in " ".join(answer.out.split())
     assert "Left out: 1 dataset of the reference" in answer.out
-
-
-def damage(content: bytes) -> Callable[[Path, Path], None]:
-    return lambda source, target: target.write_bytes(content)
 
 
 def raise_format(files: dict[str, bytes], manifest: dict[str, Any]) -> None:

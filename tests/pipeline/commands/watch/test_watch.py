@@ -166,6 +166,11 @@ def test_the_cheapest_jobs_run_within_a_budget(bakeoff: Bakeoff) -> None:
     assert "it has no times; give n= instead" in bakeoff("watch", "s.zip", TRUST, "budget=1h").err
 
 
+def test_a_capsule_without_data_needs_their_folder(bakeoff: Bakeoff) -> None:
+    refused = bakeoff("watch", "timed.reference.zip", TRUST)
+    assert (refused.status, "set data=FOLDER" in refused.err) == (2, True)
+
+
 def test_a_file_of_the_user_beside_the_capsule_is_not_replaced(bakeoff: Bakeoff) -> None:
     (bakeoff.folder / "s.watch.jsonl").write_text("notes of mine\n")
     refused = bakeoff("watch", "s.zip", TRUST)
