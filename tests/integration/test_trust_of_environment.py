@@ -53,9 +53,11 @@ COMMANDS = {
     "paper": ["paper", "sweep=s", "output=again.zip"],
     "plan": ["plan", "-m", "learner=own,majority", *WORDS[1:]],
     "predict": ["predict", "latest", "new.csv", "output=answers.csv"],
+    "reference": ["reference", "make", "sweep=s", "as=own"],
     "replay": ["replay", "latest"],
     "ship": ["ship", "latest", "as=own@champion"],
     "verify": ["verify", "study.capsule.zip"],
+    "watch": ["watch", "study.capsule.zip"],
     "work": ["work", "learner=naive_bayes", "dataset=rows", "rows=8"],
 }
 

@@ -43,7 +43,7 @@ from bakeoff.pipeline.text.wording import (
 )
 from bakeoff.pipeline.tracking.description import ENVIRONMENT_TAG
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import FINISHED, TRIED_TAG, StoredRun, find_fault
+from bakeoff.pipeline.tracking.stored_runs import FINISHED, TRIED_TAG, StoredRun, find_fault, tidy_name
 from bakeoff.version import PACKAGE_FOLDER
 
 FORMAT = 1
@@ -106,26 +106,30 @@ def read_runs(runs: bytes, scores: bytes) -> list[RunFacts]:
         The files `RUNS` and `SCORES` of a capsule.
     """
     series: dict[int, dict[str, list[float]]] = {}
-    scored = read_parquet(scores).dropna(subset="metric").sort_values(["job", "metric", "fold"])
+    rows, table = read_parquet(runs, RUNS).to_dict("records"), read_parquet(scores, SCORES)
+    if {*table["job"]} != {*range(len(rows))}:
+        raise ValueError(f"{RUNS} has other jobs than {SCORES}")
+    scored = table.dropna(subset="metric").sort_values(["job", "metric", "fold"])
     for job, metric, score in scored[["job", "metric", "score"]].itertuples(index=False):
         series.setdefault(int(job), {}).setdefault(metric, []).append(float(score))
-    return [_read_run(job, row, series.get(job, {})) for job, row in enumerate(read_parquet(runs).to_dict("records"))]
+    return [_read_run(job, row, series.get(job, {})) for job, row in enumerate(rows)]
 
 
 def _read_run(job: int, row: Mapping[Any, Any], series: Mapping[str, Sequence[float]]) -> RunFacts:
     params, tags, metrics = (json.loads(row[column]) for column in ("params", "tags", "metrics"))
-    status = "FAILED" if row["reason"] else FINISHED
-    run = StoredRun(f"job {job}", row["name"], status, False, 0, params, tags, metrics)
+    name, reason = tidy_name(row["name"]), tidy_name(row["reason"])
+    shown = {key: tidy_name(value) for key, value in params.items()}
+    run = StoredRun(f"job {job}", name, "FAILED" if reason else FINISHED, False, 0, shown, tags, metrics)
     if fault := find_fault(run):
         raise ValueError(f"{run.run_id} was not written by bakeoff: {fault}")
     values = {metric: tuple(scores) for metric, scores in series.items()}
-    return replace(describe_run(run), reason=row["reason"], series=values)
+    return replace(describe_run(run), reason=reason, series=values)
 
 
-def read_parquet(content: bytes) -> pd.DataFrame:
-    """Return the table in a Parquet file, within the limits for all tables."""
+def read_parquet(content: bytes, name: str) -> pd.DataFrame:
+    """Return the table in a Parquet file with a name, within the limits for all tables."""
     with TemporaryDirectory(prefix="bakeoff-") as folder:
-        file = Path(folder, RUNS)
+        file = Path(folder, name)
         file.write_bytes(content)
         return read_table(file)
 
@@ -151,9 +155,9 @@ class Reference:
         """The tag of an experiment that says how often this file was verified."""
         return f"{VERIFIED_TAG}{self.digest}"
 
-    def summarize(self, n_read: int, store: Store) -> str:
-        """Return a sentence on the reference, and on its last verification with a store."""
-        tags = store.client.get_experiment(store.experiment_id).tags
+    def summarize(self, n_read: int, store: Store | None) -> str:
+        """Return a sentence on the reference, and on its last verification with a store, if there is one."""
+        tags = {} if store is None else store.client.get_experiment(store.experiment_id).tags
         verified = tags.get(self.tag, "not verified with this store")
         return f"Reference {self.name} {self.digest[:8]}: {count_nouns(n_read, 'job')}, none is run; {verified}."
 

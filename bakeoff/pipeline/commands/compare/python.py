@@ -53,7 +53,7 @@ def compare(
         table, ``metric`` is the name of its scores. ``greater_is_better`` is their direction, and is required
         unless bakeoff has the metric. ``item`` names the column of the items of one test set, ``cluster`` that of
         groups of dependent items, and ``items="common"`` compares those that all systems answered; for runs,
-        ``item="row"`` compares the test rows.
+        ``item="row"`` compares the test rows. ``reference`` is a file of ``bakeoff reference``, or its name.
 
     Returns
     -------

@@ -164,13 +164,12 @@ def _describe_job(job: RecordedJob, facts: RunFacts | None) -> RunFacts:
 
 def compare_selection(store: Store, selection: Selection, request: SelectionRequest, command: str = "") -> Comparison:
     """Compare selected runs; for the parameters and errors see `make_comparison`."""
-    facts = selection.facts
+    word = request.reference if isinstance(request, CompareRequest) else ""
+    reference = open_reference(word) if word else None
+    facts = selection.facts if reference is None else reference.join(selection.facts)
     base_run = _find_base_run(store, request.base, facts)
     if base_run is not None:
         facts = _separate_base(store, facts, base_run)
-    reference = open_reference(request.reference) if isinstance(request, CompareRequest) and request.reference else None
-    if reference is not None:
-        facts = reference.join(facts)
     command = command or request.write_command()
     if isinstance(request, CompareRequest) and request.item:
         compared = compare_items(score_rows(facts, selection.description, request, store), request, command)

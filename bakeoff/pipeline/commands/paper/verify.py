@@ -174,7 +174,7 @@ def read_capsule_study(path: Path) -> Study:
 
 def _read_scores(content: bytes) -> pd.DataFrame:
     """Return the table of scores with settled types, within the limits for all tables."""
-    table = read_parquet(content).astype({"job": int, "reason": str, "metric": str, "score": float})
+    table = read_parquet(content, capsule.SCORES).astype({"job": int, "reason": str, "metric": str, "score": float})
     table["fold"] = table["fold"].fillna(-1).astype(int)
     if table.duplicated(SCORE_COLUMNS[:-1]).any():
         raise ValueError(f"{capsule.SCORES} has two rows of the same job, metric and fold")

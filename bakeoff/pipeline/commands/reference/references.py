@@ -1,6 +1,7 @@
 """References: capsules with times and the digests of predictions, made from a sweep, listed and verified."""
 
 import hashlib
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -73,7 +74,9 @@ def _add_predictions(store: Store, facts: RunFacts) -> RunFacts:
 def list_references(request: ReferenceRequest) -> list[str]:
     """Return a sentence on each reference of this folder, and on each one that is installed."""
     files = sorted({*Path.cwd().glob(f"*{EXTENSION}"), *SHIPPED.glob(f"*{EXTENSION}")})
-    store = open_store(request.tracking__uri, request.tracking__experiment)
+    store = None
+    with suppress(UserError):  # there may be no store yet
+        store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     sentences = []
     for file in files:
         try:
@@ -113,8 +116,8 @@ def verify_reference(request: ReferenceRequest, announce: Announce) -> tuple[int
     )
     report = verify_capsule(study, announce)
     others = _compare_facts(reference, report)
-    decisive = {each.place for each in others if each.name != PREDICTIONS_TAG}
-    n_different = max(len(report.different), len(decisive))
+    decisive = {int(each.place.split()[1]) for each in others if each.name != PREDICTIONS_TAG}
+    n_different = len(report.different | decisive)
     store = open_store(request.tracking__uri, request.tracking__experiment)
     now = datetime.now(UTC).date().isoformat()
     store.writer.tag_experiment(

@@ -87,9 +87,11 @@ def test_a_comparison_with_a_reference_has_the_numbers_of_running_everything(
 def test_the_notes_name_the_reference_its_verification_and_the_distance_from_the_best(made: Path) -> None:
     with command_in(made) as bakeoff:
         verified = bakeoff("reference", "verify", "without_knn", "n=3", "seed=1", "tracking.uri=own.db")
-        answer = bakeoff("compare", "filter=params.learner = 'knn'", "reference=without_knn", "tracking.uri=own.db")
+        own = ("filter=params.learner = 'knn'", "reference=without_knn", "tracking.uri=own.db", "base=majority")
+        answer = bakeoff("compare", *own)
         listed = bakeoff("reference", "list", "tracking.uri=own.db")
-    assert verified.status == 0, verified.err
+    assert (verified.status, answer.status) == (0, 0), verified.err + answer.err
+    assert "kept as run" in answer.err
     assert "with 95% confidence, at most 64 % of all 18 jobs differ" in verified.out
     digest = hashlib.sha256((made / "without_knn.reference.zip").read_bytes()).hexdigest()
     assert f"Reference without_knn {digest[:8]}: 18 jobs, none is run; 3 of 18 verified on" in answer.out
@@ -128,7 +130,7 @@ def rewrite(made: Path, folder: Path, edit: Edit) -> Path:
 
 def change_score(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
     """Raise one accuracy of the first job."""
-    scores = read_parquet(files[SCORES])
+    scores = read_parquet(files[SCORES], SCORES)
     row = scores.index[(scores["job"] == 0) & (scores["metric"] == "test_accuracy")][0]
     scores.loc[row, "score"] += 0.001
     files[SCORES] = scores.to_parquet(index=False)
@@ -138,7 +140,7 @@ def change_facts(key: str, value: str) -> Edit:
     """Return a change of a tag of the first job."""
 
     def edit(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
-        runs = read_parquet(files[RUNS])
+        runs = read_parquet(files[RUNS], RUNS)
         texts = runs["tags"].tolist()
         runs["tags"] = [json.dumps({**json.loads(texts[0]), key: value}), *texts[1:]]
         files[RUNS] = runs.to_parquet(index=False)
@@ -208,6 +210,10 @@ def drop_runs(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
     del files[RUNS]
 
 
+def drop_a_job(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    files[RUNS] = read_parquet(files[RUNS], RUNS).iloc[:-1].to_parquet(index=False)
+
+
 def break_tag(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
     change_facts("rows_per_fold", "[" * 9)(files, manifest)
 
@@ -217,6 +223,7 @@ def break_tag(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
     [
         (raise_format, "format 2, and this version of bakeoff reads format 1"),
         (drop_runs, RUNS),
+        (drop_a_job, f"{RUNS} has other jobs than {SCORES}"),
         (break_tag, "its tag rows_per_fold"),
     ],
 )
