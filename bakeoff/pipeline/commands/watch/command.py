@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -58,13 +59,16 @@ def _write_report(request: WatchRequest, watched: Watch, since: str) -> Report:
 
     n_same = watched.n_verdicts - len(watched.flips)
     moves = f"{len(watched.moves)} of {count_nouns(watched.n_scores, 'score')} moved"
-    largest = f", by {format_score(max(move.size for move in watched.moves))} at most" if watched.moves else ""
+    sizes = [move.size for move in watched.moves if math.isfinite(move.size)]
+    largest = f", by {format_score(max(sizes))} at most" if sizes else ""
+    n_undefined = len(watched.moves) - len(sizes)
+    undefined = f", {n_undefined} are undefined on one side" if n_undefined else ""
     return Report(
         question=QUESTION.format(request.capsule.name),
         selection=f"{watched.n_run} of {watched.n_jobs} jobs ran again" + f"; watched before on {since}" * bool(since),
         verdict=[
             *[flip.describe() for flip in watched.flips],
-            f"The same: {n_same} of {count_nouns(watched.n_verdicts, 'verdict')}; {moves}{largest}.",
+            f"The same: {n_same} of {count_nouns(watched.n_verdicts, 'verdict')}; {moves}{largest}{undefined}.",
         ],
         sections=[],
         notes=[f"Since the study: {change}." for change in watched.changes.values()],

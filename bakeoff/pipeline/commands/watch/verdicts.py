@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from bakeoff.pipeline.commands.compare.cells import score_runs
 from bakeoff.pipeline.commands.compare.compare_cells import compare_cells
+from bakeoff.pipeline.commands.compare.comparison import OverallPair, PairResult
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
 from bakeoff.pipeline.sweep.differences import SCORES, Comparison, compare_values, write_number
@@ -67,9 +68,10 @@ def judge_jobs(jobs: Jobs, renewed: Jobs, request: SelectionRequest, store: Stor
     compared = compare_cells(score_runs([*{**jobs, **left, **runs}.values()], "", request, store), request)
     result = compared.results[0]
     overall = () if result.overall is None or result.overall.too_few else result.overall.pairs
-    found = [(each.dataset, pair, pair.p_holm) for each in result.datasets for pair in each.pairs]
+    found: list[tuple[str, PairResult | OverallPair, float]] = [(ALL, pair, pair.p_value) for pair in overall]
+    found += [(each.dataset, pair, pair.p_holm) for each in result.datasets for pair in each.pairs]
     verdicts: dict[Place, tuple[str, float]] = {}
-    for where, pair, p in [*found, *((ALL, pair, pair.p_value) for pair in overall)]:
+    for where, pair, p in found:
         names = sorted((pair.first, pair.second))
         verdicts[where, names[0], names[1]] = (pair.first * pair.is_told_apart, p)
     return verdicts
