@@ -2,8 +2,9 @@
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,10 +13,18 @@ import pandas as pd
 from bakeoff.pipeline.commands.compare.carried_runs import RUNS, TIMES, read_runs
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
 from bakeoff.pipeline.commands.paper.capsule import CODE_FOLDER, REQUIREMENTS, SCORES, Files, reject_damage
-from bakeoff.pipeline.commands.paper.verify import Study, read_capsule_study, require_data_folder, require_trust
+from bakeoff.pipeline.commands.paper.verify import read_capsule_study, require_data_folder, require_trust
 from bakeoff.pipeline.commands.watch.request import WatchRequest
 from bakeoff.pipeline.commands.watch.scene import STORE, Scene
-from bakeoff.pipeline.commands.watch.verdicts import ALL, Flip, Jobs, compare_scores, has_other_rows, judge_jobs
+from bakeoff.pipeline.commands.watch.verdicts import (
+    ALL,
+    Flip,
+    Jobs,
+    Verdicts,
+    compare_scores,
+    has_other_rows,
+    judge_jobs,
+)
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT
 from bakeoff.pipeline.config.words import read_duration
 from bakeoff.pipeline.errors import UserError
@@ -23,7 +32,7 @@ from bakeoff.pipeline.sweep.differences import Difference, find_changes
 from bakeoff.pipeline.sweep.study_file import DATA_FOLDER
 from bakeoff.pipeline.text.wording import join_words, name_first
 from bakeoff.pipeline.tracking.provenance import pin_versions
-from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.store import open_store
 from bakeoff.pipeline.tracking.stored_config import list_files
 
 ROWS, CODE, VERSIONS = "rows", "code", "versions"
@@ -73,22 +82,21 @@ def watch_capsule(request: WatchRequest) -> Watch:
         jobs = dict(enumerate(read_runs(study.files[RUNS], study.files[SCORES])))
     require_trust(study.files, request.trust)
     require_data_folder(request.data, study.jobs)
-    if (
-        request.data is None
-        and not has_data(study.files)
-        and any(map(list_files, study.jobs["options"]["dataset"].values()))
-    ):
-        raise UserError(f"{request.capsule.name} has no files of datasets; set data=FOLDER, the folder that has them.")
     numbers = choose_jobs(jobs, request)
     with TemporaryDirectory(prefix="bakeoff-") as name:
         folder = Path(name).resolve()
-        _extract(study.files, folder)
+        for file, content in study.files.items():  # whose names were checked
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / file).write_bytes(content)
         data = request.data.resolve() if request.data else folder / DATA_FOLDER
+        if not data.is_dir() and any(map(list_files, study.jobs["options"]["dataset"].values())):
+            raise UserError(f"{request.capsule.name} has no files of datasets; set data=FOLDER, the folder with them.")
         words = (f"workers={request.workers}", f"trust=[{','.join(request.trust)}]")
         now = Scene(sys.executable, Path.cwd(), data, study.jobs, folder, words)
         store = open_store(str(folder / STORE), DEFAULT_EXPERIMENT)
+        judge = partial(judge_jobs, jobs, request=study.comparison, store=store)
         renewed = now.run(numbers)
-        then, today = (judge_jobs(jobs, runs, study.comparison, store) for runs in ({}, renewed))
+        then, today = judge({}), judge(renewed)
         flips = [
             Flip(place, verdict, today.get(place, ()))
             for place, verdict in then.items()
@@ -96,24 +104,12 @@ def watch_capsule(request: WatchRequest) -> Watch:
         ]
         changes = list_changes(study.files, jobs, renewed)
         if flips:
-            flips = explain_flips(flips, study, jobs, renewed, now, changes, request.python, store)
+            hybrids = list_hybrids(now, request.python)
+            undone = {what: scene for what, scene in hybrids.items() if what in changes}
+            flips = explain_flips(flips, jobs, renewed, now, undone, changes, judge)
     compared = [compare_scores(jobs[number], own) for number, own in renewed.items()]
     moves = [move for each in compared for move in each.differences]
     return Watch(len(jobs), len(numbers), sum(each.n_values for each in compared), moves, len(then), flips, changes)
-
-
-def has_data(files: Files) -> bool:
-    """Whether a capsule contains files of datasets."""
-    return any(name.startswith(f"{DATA_FOLDER}/") for name in files)
-
-
-def _extract(files: Files, folder: Path) -> None:
-    """Write the code and the data of a capsule, whose names were checked."""
-    for place in (CODE_FOLDER, str(DATA_FOLDER)):
-        (folder / place).mkdir()
-        for name in [name for name in files if name.startswith(f"{place}/")]:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(files[name])
 
 
 def choose_jobs(jobs: Jobs, request: WatchRequest) -> list[int]:
@@ -154,43 +150,44 @@ def list_changes(files: Files, jobs: Jobs, renewed: Jobs) -> dict[str, str]:
     return {what: f"other {what}: {name_first(names)}" for what, names in found.items() if names}
 
 
+def list_hybrids(now: Scene, python: Path | None) -> dict[str, Scene]:
+    """Return the scenes that have one thing of the study and all others of today: what is of the study -> the scene."""
+    hybrids = {CODE: replace(now, code=now.folder / CODE_FOLDER)}
+    if (now.folder / DATA_FOLDER).is_dir():
+        hybrids[ROWS] = replace(now, data=now.folder / DATA_FOLDER)
+    if python is not None:
+        hybrids[VERSIONS] = replace(now, python=str(python.absolute()))
+    return hybrids
+
+
 def explain_flips(
     flips: Sequence[Flip],
-    study: Study,
     jobs: Jobs,
     renewed: Jobs,
     now: Scene,
+    undone: Mapping[str, Scene],
     changes: Mapping[str, str],
-    python: Path | None,
-    store: Store,
+    judge: Callable[[Jobs], Verdicts],
 ) -> list[Flip]:
-    """Run the jobs behind flips in hybrids of then and now, and once more as they are, and name the causes.
+    """Run the jobs behind flips without each change, and if that explains too little once more, and name the causes.
 
     Parameters
     ----------
     flips : sequence of Flip
-    study : Study
     jobs, renewed : mapping of int to RunFacts
         All jobs of the study, and those that ran again.
     now : Scene
         Where they ran.
+    undone : mapping of str to Scene
+        What has changed -> a scene without this change.
     changes : mapping of str to str
-        What has changed since the study.
-    python : Path or None
-        An interpreter with the versions of the study.
-    store : Store
-        A store without runs.
+        What has changed -> a sentence.
+    judge : callable
+        Returns the verdicts of the study in which some jobs have other runs.
     """
-    hybrids = {CODE: replace(now, code=now.folder / CODE_FOLDER)}
-    if has_data(study.files):
-        hybrids[ROWS] = replace(now, data=now.folder / DATA_FOLDER)
-    if python is not None:
-        hybrids[VERSIONS] = replace(now, python=str(python.absolute()))
     places = {flip.place[0] for flip in flips}
     again = [number for number in renewed if {jobs[number].dataset, ALL} & places]
-    verdicts = {}
-    for what in hybrids.keys() & changes.keys():
-        verdicts[what] = judge_jobs(jobs, {**renewed, **hybrids[what].run(again)}, study.comparison, store)
+    verdicts = {what: judge({**renewed, **scene.run(again)}) for what, scene in undone.items()}
     found = [
         [changes[what] for what in verdicts if verdicts[what].get(flip.place, ("",))[0] == flip.before[0]]
         for flip in flips
