@@ -71,6 +71,8 @@ COMMANDS: Mapping[str, tuple[Sequence[str], str, int]] = {
     "a replay": (("replay", "sweep=latest"), "replay", 0),
     "a replay of no run": (("replay", "no_such_run"), "refusal", 2),
     "a verification": (("verify", "study.capsule.zip"), "verification", 0),
+    "references": (("reference", "list"), "reference", 0),
+    "a watched capsule": (("watch", "study.capsule.zip", "n=1"), "watch", 0),
     "a run that fails": (("dataset=iris", "learner=broken", "trust=[loud]"), "failure", 1),
     "a sweep with a job that fails": ((*SWEEP, "learner=majority,broken", "trust=[loud]"), "sweep", 1),
     "failed jobs": (("rerun", "--failed", "trust=[loud]"), "sweep", 1),

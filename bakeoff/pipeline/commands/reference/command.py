@@ -6,19 +6,20 @@ import sys
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
+from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.text.wording import print_note, show_controls
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.commands.reference.request import ReferenceRequest
 
 
-def handle_references(request: ReferenceRequest) -> int:
+def handle_references(request: ReferenceRequest) -> Answer:
     """Make, list or verify a reference: results that others compare theirs with by compare reference=NAME.
 
     Returns
     -------
-    int
-        0; of verify, 1 if a score or a fact differs, and 2 if none does but a job cannot run here.
+    Answer
+        Its exit code is 0; of verify, 1 if a score or a fact differs, and 2 if none does but a job cannot run here.
 
     Raises
     ------
@@ -41,4 +42,4 @@ def handle_references(request: ReferenceRequest) -> int:
         else:
             status, sentences = references.verify_reference(request, lambda note: print_note(f"note: {note}"))
     print(show_controls("\n".join(sentences)))
-    return status
+    return Answer("reference", lambda: {"sentences": sentences}, status)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.commands.watch.request import HISTORY, JSON, QUESTION, REPORT, WatchRequest
+from bakeoff.pipeline.tables.document import Answer, render_document
 from bakeoff.pipeline.tables.output_file import TERMINAL
 from bakeoff.pipeline.text.wording import count_nouns, format_score
 
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 EXIT_FLIPPED = 1
 
 
-def watch_verdicts(request: WatchRequest) -> int:
+def watch_verdicts(request: WatchRequest) -> Answer:
     """Run the jobs of a capsule with the data, the code and the versions of today, and compare the verdicts.
 
     Returns
     -------
-    int
-        1 if a verdict no longer holds, otherwise 0.
+    Answer
+        Its exit code is 1 if a verdict no longer holds, otherwise 0.
 
     Raises
     ------
@@ -50,7 +51,7 @@ def watch_verdicts(request: WatchRequest) -> int:
     write_report(report, form, request.output, partial(_render, report, watched, form))
     date = datetime.now(UTC).date().isoformat()
     write_whole(history, f"{earlier}{json.dumps({'date': date, **asdict(watched)})}\n")
-    return EXIT_FLIPPED if watched.flips else 0
+    return Answer("watch", lambda: asdict(watched), EXIT_FLIPPED if watched.flips else 0)
 
 
 def _write_report(request: WatchRequest, watched: Watch, since: str) -> Report:
@@ -78,7 +79,7 @@ def _write_report(request: WatchRequest, watched: Watch, since: str) -> Report:
 
 def _render(report: Report, watched: Watch, form: str) -> str:
     """Return a report in a format."""
-    from bakeoff.pipeline.tables.report import TEXT_FORMATS, render_document, render_page
+    from bakeoff.pipeline.tables.report import TEXT_FORMATS, render_page
 
     if form == JSON:
         return render_document("watch", asdict(watched))

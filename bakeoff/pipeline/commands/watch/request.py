@@ -49,7 +49,7 @@ class WatchRequest(TrustRequest):
     budget: str | None = None
     python: Path | None = None
     workers: Annotated[int, Word(allowed=Bounds(1))] = 1
-    to: Annotated[str | None, Word(allowed=(TERMINAL, JSON, HTML))] = None
+    to: Annotated[str | None, Word(allowed=(TERMINAL, HTML))] = None
     output: Path | None = None
 
     def __post_init__(self) -> None:
