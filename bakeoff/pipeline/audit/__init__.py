@@ -6,26 +6,24 @@ Its checks lead to a refusal before the first fit, a warning, or an internal err
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.audit.columns import (
-    count_copies,
-    count_divided_groups,
+    TABLE_CHECKS,
+    Suspicion,
+    Table,
     find_broken_order,
-    find_identifiers,
-    find_rare_classes,
-    find_row_order,
+    find_columns,
     find_shared_rows,
-    find_suspect_columns,
 )
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.stages.dataset.table import DATE
 from bakeoff.pipeline.text.wording import count_nouns
 
 if TYPE_CHECKING:  # an inspection examines columns without scikit-learn, which the loop over folds loads
     from bakeoff.pipeline.experiment import Experiment, FoldResult
+    from bakeoff.pipeline.stages.dataset import Dataset
     from bakeoff.pipeline.stages.splitting import Splits
 
 REFUSE = "refuse"
@@ -95,8 +93,8 @@ class Audit:
     duplicates: str = WARN
     columns: str = WARN
     classes: str = WARN
-    # Verdicts are keyed by the digest of a dataset, because the jobs of a sweep share datasets.
-    _columns_found: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    # Suspicions are keyed by the digest of a dataset, because the jobs of a sweep share datasets.
+    _found: dict[str, list[Suspicion]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for key in ("groups", "duplicates", "columns", "classes"):
@@ -127,11 +125,13 @@ class Audit:
         if broken:
             raise UserError(f"{broken} Correct the splitter, or set audit=none to accept this.")
         warnings: list[str] = []
-        for key, sentences in self._iter_findings(experiment, splits):
-            for sentence in sentences:
-                if getattr(self, key) == REFUSE:
-                    raise UserError(f"{sentence} To accept this, set audit.{key}=warn.")
-                warnings.append(sentence)
+        table = Table(experiment.dataset, self._find_suspicions(experiment.dataset), experiment, splits)
+        for check in TABLE_CHECKS:
+            action = getattr(self, check.key)
+            for finding in check.find(table) if action != IGNORE else ():
+                if action == REFUSE:
+                    raise UserError(f"{finding} To accept this, set audit.{check.key}=warn.")
+                warnings.append(str(finding))
         return AuditVerdict(tuple(warnings))
 
     def check_fold(self, fold: FoldResult) -> None:
@@ -149,38 +149,12 @@ class Audit:
                 f"{len(fold.split.reserve)} reserved rows, so the score is not measured on new rows"
             )
 
-    def _iter_findings(self, experiment: Experiment, splits: Splits) -> Iterator[tuple[str, Iterable[str]]]:
-        """Yield the sentences of each check that is not ignored, with the key that determines the consequence."""
-        dataset = experiment.dataset
-        if self.groups != IGNORE and getattr(experiment.splitter, "groups", "") != "seen":
-            yield "groups", count_divided_groups(dataset, splits)
-        if self.classes != IGNORE:
-            yield "classes", find_rare_classes(dataset, splits)
-        if self.duplicates != IGNORE:
-            yield "duplicates", count_copies(dataset, splits)
-        if self.columns != IGNORE:
-            own = [*find_identifiers(dataset, splits), *find_unread_dates(experiment)]
-            key = dataset.digest()
-            if key not in self._columns_found:
-                self._columns_found[key] = tuple(find_suspect_columns(dataset))
-            yield "columns", [*self._columns_found[key], *own]
-
-
-def find_unread_dates(experiment: Experiment) -> Iterator[str]:
-    """Yield a sentence about dates that the evaluation ignores although they order, or could order, the rows."""
-    dataset = experiment.dataset
-    if dataset.times is not None:
-        return
-    if not experiment.splitter.keeps_order:
-        is_divided = dataset.parts is not None or dataset.folds is not None
-        yield from () if is_divided else find_row_order(dataset.name, dataset.columns)
-        return
-    names = [column.name for column in dataset.columns if column.kind == DATE]
-    if names:
-        yield (
-            f"dataset={dataset.name}: the evaluation uses the rows in the order of the source, but column "
-            f"{names[0]!r} contains dates; order the rows by this column with dataset.time={names[0]}."
-        )
+    def _find_suspicions(self, dataset: Dataset) -> list[Suspicion]:
+        """Return the suspicions about the columns of a dataset, unless they are ignored."""
+        key = dataset.digest()
+        if self.columns != IGNORE and key not in self._found:
+            self._found[key] = list(find_columns(dataset))
+        return self._found.get(key, [])
 
 
 def make_audit_tags(verdict: AuditVerdict) -> dict[str, str]:

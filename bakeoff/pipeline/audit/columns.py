@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.stages.dataset import Column, Dataset
+from bakeoff.pipeline.audit.check import SEVERE, TIP, Check, Finding
+from bakeoff.pipeline.stages.dataset import Dataset
+from bakeoff.pipeline.stages.dataset.table import DATE
 from bakeoff.pipeline.text.wording import count_nouns, name_first
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.experiment import Experiment
-    from bakeoff.pipeline.stages.dataset import Dataset
     from bakeoff.pipeline.stages.splitting import Split, Splits
 
 
@@ -58,21 +60,6 @@ def find_broken_order(experiment: Experiment, splits: Splits) -> str:
     return ""
 
 
-def count_divided_groups(dataset: Dataset, splits: Splits) -> Iterator[str]:
-    """Yield a sentence if the rows of a group are in several parts of a fold; only known groups are examined."""
-    if dataset.groups is None:
-        return
-    codes = np.unique(dataset.groups, return_inverse=True)[1]  # (n,)
-    is_divided = find_divided_values(codes, splits)
-    n_divided = int(is_divided.sum())
-    if n_divided:
-        yield (
-            f"dataset={dataset.name}: {n_divided} of {len(is_divided)} groups have rows in several parts of a "
-            "fold, so that models are tested on groups that they were trained on; use evaluation=group_kfold or "
-            "holdout."
-        )
-
-
 def find_divided_values(codes: np.ndarray, splits: Splits) -> np.ndarray:
     """Return for each code whether its rows are in several parts of a fold.
 
@@ -96,60 +83,6 @@ def find_divided_values(codes: np.ndarray, splits: Splits) -> np.ndarray:
             n_parts += is_in_part
         is_divided |= n_parts > 1
     return is_divided
-
-
-def count_copies(dataset: Dataset, splits: Splits) -> Iterator[str]:
-    """Yield a sentence if rows are tested by a model that was fitted on copies of them.
-
-    A model can repeat the answer for such a row without having learned anything. In a small dataset with few or rounded
-    values, a copy may well be another case that happens to be equal, so this only causes a warning.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    splits : Splits
-    """
-    codes = dataset.row_codes  # (n,)
-    # Most datasets have no equal rows, and then the splits do not need to be examined.
-    is_repeated = np.bincount(codes)[codes] > 1  # (n,)
-    if not is_repeated.any():
-        return
-    is_copy = np.zeros(len(codes), dtype=bool)  # (n,)
-    is_tested = np.zeros(len(codes), dtype=bool)  # (n,)
-    for split in splits.folds:
-        is_tested[split.test] = True
-        candidates = split.test[is_repeated[split.test]]
-        has_known_copy = np.isin(codes[candidates], codes[list_fitted_rows(split)])
-        is_copy[candidates[has_known_copy]] = True
-    n_copies = int(is_copy.sum())
-    if n_copies:
-        yield (
-            f"dataset={dataset.name}: {n_copies} of {is_tested.sum()} test rows are identical, including the "
-            "target, to rows of the training or validation part; if they are duplicates, remove them."
-        )
-
-
-def find_rare_classes(dataset: Dataset, splits: Splits) -> Iterator[str]:
-    """Yield sentences on classes that some folds do not test, or test without having trained on them.
-
-    Folds with fewer test rows than classes, as in leave-one-out, cannot test each class.
-    """
-    if not dataset.is_classification:
-        return
-    codes, n_rows = np.unique(dataset.y, return_inverse=True, return_counts=True)[1:]
-    tested, fitted = (
-        np.array([np.isin(np.arange(len(n_rows)), codes[getattr(split, part)]) for split in splits.folds])  # (folds, c)
-        for part in ("test", "train")
-    )
-    can_test = max(len(split.test) for split in splits.folds) >= len(n_rows)
-    for is_affected, lack, effect in ((~tested & can_test, "test", UNDEFINED), (tested & ~fitted, "training", UNKNOWN)):
-        found = [
-            f"{dataset.classes[code]} ({count_nouns(n_rows[code], 'row')}) in {n_folds} of {len(tested)}"
-            for code, n_folds in enumerate(is_affected.sum(axis=0))
-            if n_folds
-        ]
-        if found:
-            yield f"dataset={dataset.name}: some folds have no {lack} row of a class: {name_first(found)}; {effect}."
 
 
 UNDEFINED = "scores by class, such as recall and roc_auc, are undefined there, and so is their mean"
@@ -345,33 +278,11 @@ MAX_NUMBERS_CHANCE = 1e-6
 """Largest probability that this many measured integers within such a range would all be different."""
 
 
-Finding = tuple[tuple[str, ...], str, str]
-"""The names of columns; a clause on what is suspicious about them; and a clause with the key that resolves it."""
+Suspicion = tuple[str, tuple[str, ...], str, str]
+"""The code of a check; the names of columns; what is suspicious about them; and a clause with the key that resolves it."""
 
 
-def find_suspect_columns(dataset: Dataset) -> Iterator[str]:
-    """Yield a sentence for each column that reveals the target, numbers the rows, or duplicates another column.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    """
-    for columns, clause, remedy in find_columns(dataset):
-        noun = "column" if len(columns) == 1 else "columns"
-        yield f"dataset={dataset.name}: {noun} {', '.join(map(repr, columns))} {clause}; {remedy}."
-
-
-def find_row_order(name: str, columns: Iterable[Column]) -> Iterator[str]:
-    """Yield a sentence if the rows of a dataset with a name are in the order of a column of dates."""
-    found = [column.name for column in columns if column.is_row_order]
-    if found:
-        yield (
-            f"dataset={name}: the rows are in the order of the dates in column {found[0]!r}; if later rows are to be "
-            f"predicted from earlier ones, add dataset.time={found[0]} evaluation=time_series."
-        )
-
-
-def find_columns(dataset: Dataset) -> Iterator[Finding]:
+def find_columns(dataset: Dataset) -> Iterator[Suspicion]:
     """Yield suspicions about the features; a column that reveals the target is only reported for this reason.
 
     For classes, a rule that predicts one class for each value, or for each of c ranges of a number, makes almost no
@@ -394,46 +305,20 @@ def find_columns(dataset: Dataset) -> Iterator[Finding]:
         telling, reason = find_telling_numbers(X, y), EXPLAINS
     for name in telling:
         remedy = f"if it is known only after the target, leave it out with dataset.drop=[{name}]"
-        yield (name,), f"reveals the target on its own ({reason})", remedy
+        yield TellingColumn.code, (name,), f"reveals the target on its own ({reason})", remedy
     named = set(telling)
     for name, clause in find_telling_presence(table.drop(columns=telling), dataset.y, dataset.target):
         named.add(name)
         remedy = f"if cells are filled in after the target is known, leave the column out with dataset.drop=[{name}]"
-        yield (name,), f"reveals the target through its missing cells: {clause}", remedy
+        yield TellingGaps.code, (name,), f"reveals the target through its missing cells: {clause}", remedy
     # A column that numbers all rows is declared by the dataset itself.
     named |= {column.name for column in dataset.columns if ROW_NUMBERS in " ".join(column.suspicions)}
     for name, clause in find_row_numbers(table):
         if name not in named:
-            yield (name,), clause, f"if they are, leave the column out with dataset.drop=[{name}]"
+            yield RowNumbers.code, (name,), clause, f"if they are, leave the column out with dataset.drop=[{name}]"
     for names_of_group, clause in find_same_columns(X):
         others = ",".join(names_of_group[1:])
-        yield names_of_group, clause, f"dataset.drop=[{others}] keeps one of them"
-
-
-def find_identifiers(dataset: Dataset, splits: Splits) -> Iterator[str]:
-    """Yield a sentence for each column named like an identifier that has one value in several parts of a fold.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    splits : Splits
-    """
-    for name, column in dataset.X.items():
-        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower()  # patientId becomes patient_id
-        if not IDENTIFIER_NAME.search(words):
-            continue
-        codes, values = pd.factorize(column, use_na_sentinel=False)
-        n_values = len(values)
-        # A few values are categories, and values that occur once cannot be in two parts.
-        if n_values < MIN_IDENTIFIERS or n_values * MIN_ROWS_PER_IDENTIFIER > len(codes):
-            continue
-        n_divided = int(find_divided_values(codes, splits).sum())
-        if n_divided:
-            yield (
-                f"dataset={dataset.name}: column {str(name)!r} looks like an identifier, and {n_divided} of its "
-                f"{n_values} values occur in several parts of a fold; if rows with the same value belong "
-                f"together, set dataset.groups={name}."
-            )
+        yield SameColumns.code, names_of_group, clause, f"dataset.drop=[{others}] keeps one of them"
 
 
 def _encode_cells(X: pd.DataFrame) -> pd.DataFrame:
@@ -501,3 +386,309 @@ def find_same_columns(X: pd.DataFrame) -> Iterator[tuple[tuple[str, ...], str]]:
                 tuple(names),
                 "contain the same values" if kind == "number" else "have values that correspond one to one",
             )
+
+
+@dataclass(frozen=True)
+class Table:
+    """A dataset, with the parts of each fold if it is to be evaluated.
+
+    Attributes
+    ----------
+    dataset : Dataset
+    suspicions : sequence of Suspicion
+        What `find_columns` finds, which takes long for many columns.
+    experiment : Experiment or None
+    splits : Splits or None
+    """
+
+    dataset: Dataset
+    suspicions: Sequence[Suspicion]
+    experiment: Experiment | None = None
+    splits: Splits | None = None
+
+
+class ColumnCheck(Check):
+    """Abstract: shows the suspicions about columns that have its code."""
+
+    key = "columns"
+
+    def find(self, subject: Table) -> Iterator[Finding]:
+        """Yield a finding for each suspicious column, or group of equal columns."""
+        for code, columns, clause, remedy in subject.suspicions:
+            if code == self.code:
+                noun = "column" if len(columns) == 1 else "columns"
+                names = ", ".join(map(repr, columns))
+                cure = f"dataset.drop=[{','.join(columns[-1:] if noun == 'column' else columns[1:])}]"
+                yield self.report(f"dataset={subject.dataset.name}: {noun} {names} {clause}; {remedy}.", cure)
+
+
+@final
+class TellingColumn(ColumnCheck):
+    """A column reveals the target by its values.
+
+    Pitfall: a column that was filled in after the target was known gives it away, and the score will not be repeated on
+    new rows, where the column is still empty.
+
+    Test: a rule on this column alone makes at most 1 % of the errors of the majority class; for numbers, its ranks
+    correlate with the target by at least .999, or its values explain 99.9 % of the variance.
+
+    Cure: leave the column out with dataset.drop, or keep it if it is a good measurement that new rows have too.
+    """
+
+    code = "BK01"
+    severity = SEVERE
+
+
+@final
+class TellingGaps(ColumnCheck):
+    """A column reveals the target by its missing cells.
+
+    Pitfall: cells that are filled in for one outcome alone, such as the number of a lifeboat, give it away.
+
+    Test: among the rows with, or without, a cell, targets differ at most 5 % as often as among all rows, which chance
+    brings about with a probability of at most 1e-5 (hypergeometric distribution).
+
+    Cure: leave the column out with dataset.drop.
+    """
+
+    code = "BK02"
+    severity = SEVERE
+
+
+@final
+class RowNumbers(ColumnCheck):
+    """A column numbers the rows.
+
+    Pitfall: in a file that is sorted by the target, the number of a row is the answer; elsewhere, it is noise.
+
+    Test: the cells are whole numbers that are all different, although chance would repeat one of them with a
+    probability of at least 1 - 1e-6 (the birthday problem).
+
+    Cure: leave the column out with dataset.drop.
+    """
+
+    code = "BK03"
+
+
+@final
+class SameColumns(ColumnCheck):
+    """Several columns hold the same information.
+
+    Pitfall: equal columns share their importance, count twice in distances, and make coefficients arbitrary.
+
+    Test: their cells are equal, or correspond one to one.
+
+    Cure: keep one of them with dataset.drop.
+    """
+
+    code = "BK04"
+    severity = TIP
+
+
+@final
+class DividedGroups(Check):
+    """The rows of a group are in several parts of a fold.
+
+    Pitfall: a model that has seen other rows of a patient is tested on that patient, not on a new one.
+
+    Test: the values of dataset.groups, and of columns that are named like an identifier, are counted in the parts.
+
+    Cure: evaluation=group_kfold, after dataset.groups names the column.
+    """
+
+    code = "BK05"
+    severity = SEVERE
+    key = "groups"
+
+    def find(self, subject: Table) -> Iterator[Finding]:
+        """Yield a finding if the rows of known groups are divided."""
+        dataset = subject.dataset
+        is_wanted = getattr(getattr(subject.experiment, "splitter", None), "groups", "") == "seen"
+        if dataset.groups is None or subject.splits is None or is_wanted:
+            return
+        codes = np.unique(dataset.groups, return_inverse=True)[1]  # (n,)
+        is_divided = find_divided_values(codes, subject.splits)
+        n_divided = int(is_divided.sum())
+        if n_divided:
+            yield self.report(
+                f"dataset={dataset.name}: {n_divided} of {len(is_divided)} groups have rows in several parts of a "
+                "fold, so that models are tested on groups that they were trained on; use evaluation=group_kfold or "
+                "holdout.",
+                "evaluation=group_kfold",
+            )
+
+
+@final
+class UndeclaredGroups(Check):
+    """A column looks like an identifier whose values occur in several parts of a fold.
+
+    Pitfall: as BK05, for groups that nobody has declared.
+
+    Test: the column is named like an identifier, has at least 10 values, and each occurs twice on average; the values in
+    several parts of a fold are counted.
+
+    Cure: dataset.groups, if rows with the same value belong together.
+    """
+
+    code = "BK06"
+    key = "columns"
+
+    def find(self, subject: Table) -> Iterator[Finding]:
+        """Yield a finding for each column named like an identifier that has one value in several parts of a fold."""
+        for name, column in subject.dataset.X.items() if subject.splits is not None else ():
+            words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower()  # patientId becomes patient_id
+            if not IDENTIFIER_NAME.search(words):
+                continue
+            codes, values = pd.factorize(column, use_na_sentinel=False)
+            n_values = len(values)
+            # A few values are categories, and values that occur once cannot be in two parts.
+            if n_values < MIN_IDENTIFIERS or n_values * MIN_ROWS_PER_IDENTIFIER > len(codes):
+                continue
+            n_divided = int(find_divided_values(codes, subject.splits).sum())
+            if n_divided:
+                yield self.report(
+                    f"dataset={subject.dataset.name}: column {str(name)!r} looks like an identifier, and {n_divided} "
+                    f"of its {n_values} values occur in several parts of a fold; if rows with the same value belong "
+                    f"together, set dataset.groups={name}.",
+                    f"dataset.groups={name}",
+                )
+
+
+@final
+class CopiedRows(Check):
+    """Test rows are copies of rows that the model was fitted on.
+
+    Pitfall: a model can repeat the answer for such a row without having learned anything.
+
+    Test: rows that are equal in all columns and the target are counted. In a small table with rounded values, a copy may
+    be another case that happens to be equal.
+
+    Cure: audit.duplicates=refuse refuses such splits; remove duplicates from the source.
+    """
+
+    code = "BK07"
+    key = "duplicates"
+
+    def find(self, subject: Table) -> Iterator[Finding]:
+        """Yield a finding if rows are tested by a model that was fitted on copies of them."""
+        codes = subject.dataset.row_codes  # (n,)
+        # Most datasets have no equal rows, and then the splits do not need to be examined.
+        is_repeated = np.bincount(codes)[codes] > 1  # (n,)
+        if subject.splits is None or not is_repeated.any():
+            return
+        is_copy = np.zeros(len(codes), dtype=bool)  # (n,)
+        is_tested = np.zeros(len(codes), dtype=bool)  # (n,)
+        for split in subject.splits.folds:
+            is_tested[split.test] = True
+            candidates = split.test[is_repeated[split.test]]
+            has_known_copy = np.isin(codes[candidates], codes[list_fitted_rows(split)])
+            is_copy[candidates[has_known_copy]] = True
+        n_copies = int(is_copy.sum())
+        if n_copies:
+            yield self.report(
+                f"dataset={subject.dataset.name}: {n_copies} of {is_tested.sum()} test rows are identical, including "
+                "the target, to rows of the training or validation part; if they are duplicates, remove them.",
+                "audit.duplicates=refuse",
+            )
+
+
+@final
+class RareClasses(Check):
+    """Some folds have no row of a class.
+
+    Pitfall: recall and ROC AUC of the class are undefined there, and so is their mean; or a fold tests a class that its
+    model cannot predict.
+
+    Test: the rows of each class are counted in the test and training part of each fold, except where a test part has
+    fewer rows than there are classes, as in leave-one-out.
+
+    Cure: fewer folds.
+    """
+
+    code = "BK08"
+    key = "classes"
+
+    def find(self, subject: Table) -> Iterator[Finding]:
+        """Yield findings on classes that some folds do not test, or test without having trained on them."""
+        dataset, splits = subject.dataset, subject.splits
+        if splits is None or not dataset.is_classification:
+            return
+        codes, n_rows = np.unique(dataset.y, return_inverse=True, return_counts=True)[1:]
+        tested, fitted = (
+            np.array([np.isin(np.arange(len(n_rows)), codes[getattr(split, part)]) for split in splits.folds])
+            for part in ("test", "train")
+        )  # (folds, c)
+        can_test = max(len(split.test) for split in splits.folds) >= len(n_rows)
+        absences = (~tested & can_test, "test", UNDEFINED), (tested & ~fitted, "training", UNKNOWN)
+        for is_affected, lack, effect in absences:
+            found = [
+                f"{dataset.classes[code]} ({count_nouns(n_rows[code], 'row')}) in {n_folds} of {len(tested)}"
+                for code, n_folds in enumerate(is_affected.sum(axis=0))
+                if n_folds
+            ]
+            if found:
+                affected = f"some folds have no {lack} row of a class: {name_first(found)}; {effect}."
+                yield self.report(f"dataset={dataset.name}: {affected}", "evaluation.folds=2")
+
+
+@final
+class UnusedOrder(Check):
+    """The rows have dates that the evaluation does not use.
+
+    Pitfall: shuffled folds test the past by models of the future, which knows more than there will be to know.
+
+    Test: the rows of the source are in the order of a column of dates; or the evaluation uses the order of the rows
+    although there is a column of dates.
+
+    Cure: dataset.time with evaluation=time_series.
+    """
+
+    code = "BK10"
+    key = "columns"
+
+    def find(self, subject: Table) -> Iterator[Finding]:
+        """Yield a finding about dates that the evaluation ignores although they order, or could order, the rows."""
+        dataset = subject.dataset
+        if dataset.times is not None:
+            return
+        keeps_order = subject.experiment is not None and subject.experiment.splitter.keeps_order
+        names = [column.name for column in dataset.columns if column.kind == DATE]
+        if keeps_order and names:
+            yield self.report(
+                f"dataset={dataset.name}: the evaluation uses the rows in the order of the source, but column "
+                f"{names[0]!r} contains dates; order the rows by this column with dataset.time={names[0]}.",
+                f"dataset.time={names[0]}",
+            )
+        if not keeps_order and dataset.parts is None and dataset.folds is None:
+            ordered = [column.name for column in dataset.columns if column.is_row_order][:1]
+            yield from (self.report_order(dataset.name, name) for name in ordered)
+
+    def report_order(self, dataset: str, column: str) -> Finding:
+        """Return the finding that the rows of a dataset are in the order of the dates in a column."""
+        cure = f"dataset.time={column} evaluation=time_series"
+        return self.report(
+            f"dataset={dataset}: the rows are in the order of the dates in column {column!r}; if later rows are to be "
+            f"predicted from earlier ones, add {cure}.",
+            cure,
+        )
+
+
+TABLE_CHECKS: tuple[Check, ...] = (
+    TellingColumn(),
+    TellingGaps(),
+    RowNumbers(),
+    SameColumns(),
+    DividedGroups(),
+    UndeclaredGroups(),
+    CopiedRows(),
+    RareClasses(),
+    UnusedOrder(),
+)
+"""The checks of a table, and of the parts into which an evaluation divides it."""
+
+
+def find_in_table(dataset: Dataset) -> Iterator[Finding]:
+    """Yield the findings about the columns of a dataset and the order of its rows."""
+    table = Table(dataset, list(find_columns(dataset)))
+    for check in TABLE_CHECKS:
+        yield from check.find(table)

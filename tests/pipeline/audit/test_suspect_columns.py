@@ -14,7 +14,7 @@ from bakeoff.pipeline.audit.columns import (
     find_columns,
     find_row_numbers,
     find_same_columns,
-    find_suspect_columns,
+    find_in_table,
     find_telling_presence,
 )
 from bakeoff.pipeline.stages.dataset import Dataset, load_frame, read_table
@@ -159,17 +159,17 @@ def dataset(y: np.ndarray = LABELS, **columns: Any) -> Dataset:
 
 def test_a_column_is_named_for_the_strongest_sign_alone() -> None:
     (finding,) = find_columns(dataset(np.sort(LABELS), number=np.arange(float(N))))
-    columns, clause, _ = finding
-    assert (columns, "reveals the target on its own" in clause) == (("number",), True)
+    code, columns, clause, _ = finding
+    assert (code, columns, "reveals the target on its own" in clause) == ("BK01", ("number",), True)
 
 
 def test_dates_and_text_that_the_user_took_in_are_examined_too() -> None:
     days = pd.Series(pd.date_range("2020-01-01", periods=N))
     days = days.where(days.index >= 3)
     comments = pd.Series(LABELS, dtype="string")
-    (sentence,) = find_suspect_columns(dataset(day=days, comment=comments))
+    (sentence,) = map(str, find_in_table(dataset(day=days, comment=comments)))
     assert "'comment'" in sentence
-    (sentence,) = find_suspect_columns(dataset(np.sort(LABELS), day=days))
+    (sentence,) = map(str, find_in_table(dataset(np.sort(LABELS), day=days)))
     assert "'day' reveals the target on its own" in sentence
 
 
@@ -183,17 +183,17 @@ def wheel_dataset(folder: Path, name: str, **keys: Any) -> Dataset:
 
 
 def test_boat_and_body_of_titanic_are_found_by_where_they_have_cells(tmp_path: Path) -> None:
-    boat, body = find_suspect_columns(wheel_dataset(tmp_path, "titanic"))
+    boat, body = map(str, find_in_table(wheel_dataset(tmp_path, "titanic")))
     assert "column 'boat' reveals the target through its missing cells: 477 of the 486 rows" in boat
     assert boat.endswith("leave the column out with dataset.drop=[boat].")
     assert "column 'body' reveals the target through its missing cells: all 121 rows" in body
     # The names play no part.
     frame = wheel_frame("titanic").rename(columns={"boat": "c1", "body": "c2"})
-    found = [columns for columns, _, _ in find_columns(load_frame(frame, "survived"))]
+    found = [columns for _, columns, _, _ in find_columns(load_frame(frame, "survived"))]
     assert found == [("c1",), ("c2",)]
-    assert list(find_suspect_columns(wheel_dataset(tmp_path, "titanic", drop=["boat", "body"]))) == []
+    assert list(find_in_table(wheel_dataset(tmp_path, "titanic", drop=["boat", "body"]))) == []
 
 
 @pytest.mark.parametrize("name", ["zoo", "krvskp", "penguins", "cpu", "iris", "glass2"])
 def test_no_feature_of_other_real_tables_is_suspect(tmp_path: Path, name: str) -> None:
-    assert list(find_suspect_columns(wheel_dataset(tmp_path, name))) == []
+    assert list(find_in_table(wheel_dataset(tmp_path, name))) == []

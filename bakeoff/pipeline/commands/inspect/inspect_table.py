@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.audit.columns import UNDEFINED, find_row_order, find_suspect_columns
+from bakeoff.pipeline.audit.columns import UNDEFINED, CopiedRows, RareClasses, UnusedOrder, find_in_table
 from bakeoff.pipeline.commands.inspect.profile import (
     ColumnProfile,
     TableProfile,
@@ -137,7 +137,8 @@ def _inspect_without_target(
     columns = [described[name] for name in cells]
     profiles = tuple(_profile(column, _convert(cells[column.name], column), None) for column in columns)
     notes = (*raw.notes, *loaders.describe_left_out(columns))
-    suspicions = (*find_row_order(raw.name, columns), *_count_copies(frame))
+    ordered = [column.name for column in columns if column.is_row_order][:1]
+    suspicions = (*(str(UnusedOrder().report_order(raw.name, name)) for name in ordered), *_count_copies(frame))
     return TableProfile(raw.name, raw.origin, len(frame), None, None, profiles, notes, suspicions)
 
 
@@ -168,8 +169,7 @@ def _make_profile(dataset: Dataset, columns: tuple[ColumnProfile, ...], frame: p
         columns=columns,
         notes=dataset.notes,
         suspicions=(
-            *find_row_order(dataset.name, dataset.columns),
-            *find_suspect_columns(dataset),
+            *map(str, find_in_table(dataset)),
             *_find_rare_classes(dataset),
             *_count_copies(frame),
         ),
@@ -217,7 +217,7 @@ def _find_rare_classes(dataset: Dataset) -> Iterator[str]:
         is_number = dataset.y.dtype.kind == "i"
         cure = "; if the whole numbers are amounts, give dataset.task=regression" if is_number else ""
         yield (
-            f"{dataset.target}: not every fold of evaluation=kfold can test classes with fewer than {N_FOLDS} rows: "
+            f"{RareClasses.code} {dataset.target}: not every fold of evaluation=kfold can test classes with fewer than {N_FOLDS} rows: "
             f"{name_first(rare)}; {UNDEFINED}{cure}."
         )
 
@@ -226,4 +226,4 @@ def _count_copies(frame: pd.DataFrame) -> Iterator[str]:
     """Yield a message about duplicate rows, if there are any."""
     n_copies = int(pd.util.hash_pandas_object(frame, index=False).duplicated().sum())
     if n_copies:
-        yield f"{n_copies} of {len(frame)} rows are equal to an earlier row in every column."
+        yield f"{CopiedRows.code} {n_copies} of {len(frame)} rows are equal to an earlier row in every column."
