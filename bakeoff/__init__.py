@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.commands.compare.python import ComparisonResult, compare
     from bakeoff.pipeline.commands.diff.python import ablate, diff
     from bakeoff.pipeline.commands.diff.result import DifferenceResult
+    from bakeoff.pipeline.commands.doctor.diagnosis import Diagnosis
+    from bakeoff.pipeline.commands.doctor.python import doctor
     from bakeoff.pipeline.commands.inspect.python import Inspection, inspect
     from bakeoff.pipeline.commands.serve.python import ship
     from bakeoff.pipeline.commands.work.python import WorkResult, work
@@ -25,15 +27,16 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.python.sweep import SweepResult, sweep
 
 __all__ = [
-    "AcceptResult", "BakeoffWarning", "ComparisonResult", "DifferenceResult", "Inspection", "Model", "RunResult",
-    "SweepResult", "UserError", "WorkResult", "ablate", "accept", "compare", "diff", "inspect", "load", "run",
-    "ship", "sweep", "work",
+    "AcceptResult", "BakeoffWarning", "ComparisonResult", "Diagnosis", "DifferenceResult", "Inspection", "Model",
+    "RunResult", "SweepResult", "UserError", "WorkResult", "ablate", "accept", "compare", "diff", "doctor", "inspect",
+    "load", "run", "ship", "sweep", "work",
 ]  # fmt: skip
 
 MODULES: Mapping[str, str] = {
     "AcceptResult": "commands.accept.judgement",
     "BakeoffWarning": "python.call",
     "ComparisonResult": "commands.compare.python",
+    "Diagnosis": "commands.doctor.diagnosis",
     "DifferenceResult": "commands.diff.result",
     "Inspection": "commands.inspect.python",
     "Model": "model.pyfunc",
@@ -45,6 +48,7 @@ MODULES: Mapping[str, str] = {
     "accept": "commands.accept.python",
     "compare": "commands.compare.python",
     "diff": "commands.diff.python",
+    "doctor": "commands.doctor.python",
     "inspect": "commands.inspect.python",
     "load": "python.load",
     "run": "python.run",

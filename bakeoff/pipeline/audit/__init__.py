@@ -31,6 +31,8 @@ WARN = "warn"
 IGNORE = "ignore"
 ACTIONS = (REFUSE, WARN, IGNORE)
 LEAK = "leak"
+ACCEPTED_TAG = "accepted_findings"
+"""The tag with the findings that the user has accepted: the code -> the reason, with the date."""
 
 
 class LeakError(RuntimeError):
@@ -182,6 +184,8 @@ def describe_audit(tags: Mapping[str, str]) -> tuple[str, ...]:
     if "audit" in tags:
         warnings = json.loads(tags.get("audit_warnings", "[]"))
         sentences.append(" ".join([f"Audit: {tags['audit']}.", *warnings]))
+    accepted = json.loads(tags.get(ACCEPTED_TAG, "{}"))
+    sentences += [f"Accepted: {code}, {reason}." for code, reason in accepted.items()]
     looks = int(tags.get("looks", 0))
     if looks > 1:
         sentences.append(

@@ -279,7 +279,7 @@ MAX_NUMBERS_CHANCE = 1e-6
 
 
 Suspicion = tuple[str, tuple[str, ...], str, str]
-"""The code of a check; the names of columns; what is suspicious about them; and a clause with the key that resolves it."""
+"""The code of a check; the names of columns; a clause on what is suspicious about them; and one with the remedy."""
 
 
 def find_columns(dataset: Dataset) -> Iterator[Suspicion]:
@@ -524,8 +524,8 @@ class UndeclaredGroups(Check):
 
     Pitfall: as BK05, for groups that nobody has declared.
 
-    Test: the column is named like an identifier, has at least 10 values, and each occurs twice on average; the values in
-    several parts of a fold are counted.
+    Test: the column is named like an identifier, has at least 10 values, and each occurs twice on average; the values
+    in several parts of a fold are counted.
 
     Cure: dataset.groups, if rows with the same value belong together.
     """
@@ -560,8 +560,8 @@ class CopiedRows(Check):
 
     Pitfall: a model can repeat the answer for such a row without having learned anything.
 
-    Test: rows that are equal in all columns and the target are counted. In a small table with rounded values, a copy may
-    be another case that happens to be equal.
+    Test: rows that are equal in all columns and the target are counted. In a small table with rounded values, a copy
+    may be another case that happens to be equal.
 
     Cure: audit.duplicates=refuse refuses such splits; remove duplicates from the source.
     """

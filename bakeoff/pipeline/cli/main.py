@@ -13,7 +13,6 @@ if the command was ended by Ctrl-C or SIGTERM, and 129 if the terminal was close
 from __future__ import annotations
 
 import gc
-import importlib
 import inspect
 import io
 import os
@@ -29,7 +28,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, final
 
 from bakeoff.pipeline.cli.refusal import describe_refusal
-from bakeoff.pipeline.commands import COMMANDS, Command
+from bakeoff.pipeline.commands import COMMANDS, Command, load, read_pages
 from bakeoff.pipeline.config.flags import TRACEBACK_VARIABLE, VERSION_FLAG, shows_tracebacks
 from bakeoff.pipeline.errors import STORE_THREAD, UserError, did_you_mean, placing_errors
 from bakeoff.pipeline.system import find_signals
@@ -68,12 +67,6 @@ bakeoff --hydra-help             list Hydra's flags"""
 LINE_LETTERS = 118
 USAGE_LETTERS = 33
 INDENT = "  "
-
-
-def load(name: str) -> Any:
-    """Import a module of `bakeoff.pipeline` and return the function or class with this dotted name."""
-    module, _, attribute = name.rpartition(".")
-    return getattr(importlib.import_module(f"bakeoff.pipeline.{module}"), attribute)
 
 
 def run_verb(verb: str, words: Sequence[str]) -> int | Answer:
@@ -118,11 +111,15 @@ def show_help(words: Sequence[str]) -> Answer:
     UserError
         A word is not a verb.
     """
+    pages = {} if VERBS.keys() >= set(words) else read_pages()
     for word in words:
-        if word not in VERBS:
+        if word not in VERBS and word not in pages:
             raise UserError(f"{word} is not a verb. {did_you_mean(word, VERBS)} For options, use `bakeoff list`.")
-    print("\n\n".join(map(format_help, words)) or format_overview())
-    return Answer("help", lambda: {"verbs": {verb: _describe_verb(verb) for verb in words or VERBS}})
+    shown = [f"{word}  {pages[word]}" if word in pages else format_help(word) for word in words]
+    print("\n\n".join(shown) or format_overview())
+    described = {word: pages[word] for word in words if word in pages}
+    verbs = {verb: _describe_verb(verb) for verb in words or VERBS if verb not in pages}
+    return Answer("help", lambda: {"verbs": verbs, "checks": described})
 
 
 def _describe_verb(verb: str) -> Mapping[str, Any]:

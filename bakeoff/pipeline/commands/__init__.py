@@ -5,6 +5,8 @@ A command imports the rooms below it, and of other commands only those that `MAY
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class Command:
         The class of its request, with its module; empty for a verb without one.
     words : str
         The words of the verb if they differ from those of the request; the function then receives the words themselves.
+    pages : str
+        The function that returns further pages of ``bakeoff help`` by name, with its module; empty for none.
     """
 
     usage: str
@@ -30,6 +34,7 @@ class Command:
     function: str
     request: str = ""
     words: str = ""
+    pages: str = ""
 
 
 COMMANDS: Mapping[str, Command] = {
@@ -52,6 +57,13 @@ COMMANDS: Mapping[str, Command] = {
         "keep a run as the champion of a series of tries, or not",
         "commands.accept.command.judge_run",
         "commands.accept.request.AcceptRequest",
+    ),
+    "doctor": Command(
+        "RUN",
+        "examine a run or a sweep, and show each finding with its cure",
+        "commands.doctor.command.examine",
+        "commands.doctor.command.DoctorRequest",
+        pages="commands.doctor.command.read_pages",
     ),
     "diff": Command(
         "A B",
@@ -193,9 +205,21 @@ COMMANDS: Mapping[str, Command] = {
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "accept": ("compare",),
     "diff": ("compare",),
+    "doctor": ("compare", "diff"),
     "paper": ("compare",),
     "reference": ("compare", "paper"),
     "watch": ("compare", "paper"),
     "run": ("compare",),  # only `plan` with seal=, difference= or rates=, which imports it when needed
 }
 """The folder of a command -> the folders of other commands that it may import."""
+
+
+def load(name: str) -> Any:
+    """Import a module of `bakeoff.pipeline` and return the function or class with this dotted name."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(import_module(f"bakeoff.pipeline.{module}"), attribute)
+
+
+def read_pages() -> dict[str, str]:
+    """Return the pages of ``bakeoff help`` that are not about a verb, by name."""
+    return {name: page for each in COMMANDS.values() if each.pages for name, page in load(each.pages)().items()}

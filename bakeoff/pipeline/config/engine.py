@@ -111,6 +111,7 @@ class Schema:
     max_folds: int = 100_000
     max_candidates: int = 1_000_000
     figures: Any = field(default_factory=list)  # a list, or one name; `settle_figures` checks it
+    doctor: Any = field(default_factory=dict)  # findings that are accepted, which has no effect on the run
     trust: list[str] = field(default_factory=list)
     resume: bool = True
     workers: int = 1

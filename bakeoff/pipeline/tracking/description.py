@@ -3,9 +3,10 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any
 
-from bakeoff.pipeline.audit import AuditVerdict, make_audit_tags
+from bakeoff.pipeline.audit import ACCEPTED_TAG, AuditVerdict, make_audit_tags
 from bakeoff.pipeline.config.settle import NULL_PARTS, to_yaml
 from bakeoff.pipeline.config.targets import Path, walk
 from bakeoff.pipeline.config.words import Invocation
@@ -179,6 +180,8 @@ def _make_tags(spec: Mapping[str, Any], invocation: Invocation, dataset: Dataset
         tags["sweep"] = invocation.sweep
     if invocation.study:
         tags["study"] = invocation.study
+    if accepted := (spec.get("doctor") or {}).get("ignore"):
+        tags[ACCEPTED_TAG] = json.dumps({code: f"{reason} ({date.today()})" for code, reason in accepted.items()})
     if dataset.remarks:
         tags["dataset_remarks"] = "\n".join(dataset.remarks)
     if dataset.guessed:  # the keys of its file

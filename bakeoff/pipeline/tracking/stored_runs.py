@@ -17,6 +17,7 @@ from multiprocessing import parent_process
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bakeoff.pipeline.audit import ACCEPTED_TAG
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset.table import GUESSED_TAG
 from bakeoff.pipeline.text.wording import count_nouns, print_note
@@ -80,6 +81,7 @@ TAG_FORMS: Mapping[str, str] = {
     "rows_per_fold": _write_mapping(NUMBER),
     "audit_warnings": LIST_OF_TEXTS,
     "looks": r"\d{1,9}",
+    ACCEPTED_TAG: _write_mapping(TEXT),
     GUESSED_TAG: _write_mapping(f"{TEXT}|{NUMBER}|true|false|null"),
 }
 PARAM_FORMS: Mapping[str, str] = {"seed": r"-?\d{1,20}"}

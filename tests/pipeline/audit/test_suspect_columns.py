@@ -12,9 +12,9 @@ from wheel_data import TARGETS, wheel_frame
 
 from bakeoff.pipeline.audit.columns import (
     find_columns,
+    find_in_table,
     find_row_numbers,
     find_same_columns,
-    find_in_table,
     find_telling_presence,
 )
 from bakeoff.pipeline.stages.dataset import Dataset, load_frame, read_table

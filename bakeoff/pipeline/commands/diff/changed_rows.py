@@ -13,7 +13,7 @@ Wilcoxon, F. (1945). Individual comparisons by ranking methods. Biometrics Bulle
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -182,7 +182,9 @@ def _read_confidence(table: pd.DataFrame) -> np.ndarray:
     return probabilities.to_numpy()[np.arange(len(table)), places]
 
 
-def find_groups(X: pd.DataFrame, is_broken: np.ndarray, all_rows: pd.DataFrame, alpha: float) -> list[RowGroup]:
+def find_groups(
+    X: pd.DataFrame, is_broken: np.ndarray, all_rows: pd.DataFrame, alpha: float, min_rows: int = MIN_GROUP_ROWS
+) -> list[RowGroup]:
     """Return the leaves of a shallow tree in which broken rows are more frequent than chance explains.
 
     Parameters
@@ -193,13 +195,16 @@ def find_groups(X: pd.DataFrame, is_broken: np.ndarray, all_rows: pd.DataFrame, 
     all_rows : DataFrame of shape (n, d)
         All rows of the dataset.
     alpha : float
+    min_rows : int
+        The smallest number of rows in a leaf.
     """
     features = _encode(all_rows)
     if min(is_broken.sum(), (~is_broken).sum()) < MIN_GROUP_ROWS or features.empty:
         return []
     own = features.loc[X.index].to_numpy()  # (m, q)
-    tree = _fit_tree(own, is_broken)
-    p_values = _test_leaves(tree, own, is_broken)
+    fit_tree = partial(_fit_tree, min_rows)
+    tree = fit_tree(own, is_broken)
+    p_values = _test_leaves(fit_tree, own, is_broken)
     own_leaves, all_leaves = tree.apply(own), tree.apply(features.to_numpy())  # (m,), (n,)
     used = set(tree.tree_.feature[tree.tree_.feature >= 0].tolist())
     traced = {i: trace_feature(str(features.columns[i]), features.iloc[:, i], all_rows) for i in used}
@@ -223,17 +228,19 @@ def _encode(X: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([numbers, values.loc[:, values.sum() >= MIN_GROUP_ROWS]], axis=1)
 
 
-def _fit_tree(features: np.ndarray, is_broken: np.ndarray) -> DecisionTreeClassifier:
-    tree = DecisionTreeClassifier(max_depth=MAX_DEPTH, min_samples_leaf=MIN_GROUP_ROWS, random_state=0)
+def _fit_tree(min_rows: int, features: np.ndarray, is_broken: np.ndarray) -> DecisionTreeClassifier:
+    tree = DecisionTreeClassifier(max_depth=MAX_DEPTH, min_samples_leaf=min_rows, random_state=0)
     return tree.fit(features, is_broken)
 
 
-def _test_leaves(tree: DecisionTreeClassifier, features: np.ndarray, is_broken: np.ndarray) -> np.ndarray:
+def _test_leaves(
+    fit_tree: Callable[..., DecisionTreeClassifier], features: np.ndarray, is_broken: np.ndarray
+) -> np.ndarray:
     """Return how often a tree of permuted labels has a leaf with such an excess, for each node: shape (nodes,)."""
     rng = np.random.default_rng(0)
-    trees = (_fit_tree(features, rng.permutation(is_broken)) for _ in range(N_PERMUTATIONS))
+    trees = (fit_tree(features, rng.permutation(is_broken)) for _ in range(N_PERMUTATIONS))
     highest = np.array([_measure_excess(each, is_broken.mean()).max() for each in trees])  # (N_PERMUTATIONS,)
-    excesses = _measure_excess(tree, is_broken.mean())  # (nodes,)
+    excesses = _measure_excess(fit_tree(features, is_broken), is_broken.mean())  # (nodes,)
     return (1 + np.count_nonzero(highest >= excesses[:, np.newaxis], axis=1)) / (1 + N_PERMUTATIONS)
 
 

@@ -217,8 +217,8 @@ def _find_rare_classes(dataset: Dataset) -> Iterator[str]:
         is_number = dataset.y.dtype.kind == "i"
         cure = "; if the whole numbers are amounts, give dataset.task=regression" if is_number else ""
         yield (
-            f"{RareClasses.code} {dataset.target}: not every fold of evaluation=kfold can test classes with fewer than {N_FOLDS} rows: "
-            f"{name_first(rare)}; {UNDEFINED}{cure}."
+            f"{RareClasses.code} {dataset.target}: not every fold of evaluation=kfold can test classes with fewer than "
+            f"{N_FOLDS} rows: {name_first(rare)}; {UNDEFINED}{cure}."
         )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
+from bakeoff.pipeline.commands import read_pages
 from bakeoff.pipeline.config.options import (
     GROUPS,
     LISTED,
@@ -38,6 +39,9 @@ STORED: Mapping[str, Sequence[str]] = {
     "models": ("model", "version", "alias", "rows", "metric", "score", "run", "name"),
 }
 """The content of a store, which is not listed by default, and its columns."""
+CHECKS = "checks"
+UNLISTED = (*STORED, CHECKS)
+"""What is listed by its name alone."""
 OWN_MARK = "(own)"
 LINE_LETTERS = 110
 INDENT = "  "
@@ -69,13 +73,13 @@ class ListRequest(ExperimentRequest):
         """The groups to list, each with the options whose keys to show."""
         sections: dict[str, list[str]] = {}
         for name in self.groups or LISTED:
-            if name in (*LISTED, *STORED):
+            if name in (*LISTED, *UNLISTED):
                 group = name
                 sections[group] = []
             elif sections and group in GROUPS:
                 sections[group].append(name)
             else:
-                suggestion = did_you_mean(name, (*LISTED, *STORED))
+                suggestion = did_you_mean(name, (*LISTED, *UNLISTED))
                 raise UserError(f"list {name}: there is no group of this name. {suggestion}")
         return sections
 
@@ -94,6 +98,10 @@ def list_items(words: Sequence[str]) -> Answer:
     for group, options in request.sections.items():
         if group in STORED:
             lists[group] = _list_stored(group, request)
+        elif group == CHECKS:
+            lists[group] = {code: page.partition("\n")[0] for code, page in read_pages().items()}
+            rows = [[code, title] for code, title in lists[group].items()]
+            print("\n".join(align_lines(make_table(group, ["", ""], rows))))
         elif options:
             lists[group] = {option: "\n".join(_iterate_keys(group, option)) for option in options}
             print("\n".join(lists[group].values()))

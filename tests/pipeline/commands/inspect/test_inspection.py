@@ -305,8 +305,8 @@ def test_cells_of_a_file_become_no_elements_of_the_page_which_needs_nothing_but_
 def test_rows_in_the_order_of_a_date_are_suspicious(days: pd.Index, is_order: bool) -> None:
     frame = pd.DataFrame({"day": days, "x": DRAW.normal(size=40), "y": ["a", "b"] * 20})
     line = (
-        "BK10 dataset=sales: the rows are in the order of the dates in column 'day'; if later rows are to be predicted from "
-        "earlier ones, add dataset.time=day evaluation=time_series."
+        "BK10 dataset=sales: the rows are in the order of the dates in column 'day'; if later rows are to be predicted "
+        "from earlier ones, add dataset.time=day evaluation=time_series."
     )
     for target in ("y", None):
         found = inspect_source(make_source(frame, "sales"), Roles("y"), ColumnRules(), target).suspicions
