@@ -62,7 +62,7 @@ COMMANDS: Mapping[str, Command] = {
         "RUN",
         "examine a run or a sweep, and show each finding with its cure",
         "commands.doctor.command.examine",
-        "commands.doctor.command.DoctorRequest",
+        "commands.doctor.request.DoctorRequest",
         pages="commands.doctor.command.read_pages",
     ),
     "diff": Command(

@@ -19,7 +19,7 @@ from bakeoff.pipeline.audit.check import SEVERITIES, Check, Finding
 from bakeoff.pipeline.audit.columns import TABLE_CHECKS, Table, find_columns
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stored_comparison import compare_selection, select_runs
-from bakeoff.pipeline.commands.doctor.command import DOCTOR_TAG, DoctorRequest
+from bakeoff.pipeline.commands.doctor.request import DOCTOR_TAG, DoctorRequest
 from bakeoff.pipeline.commands.doctor.rows import ROW_CHECKS
 from bakeoff.pipeline.commands.doctor.scores import SCORE_CHECKS
 from bakeoff.pipeline.commands.doctor.study import STUDY_CHECKS

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from bakeoff.pipeline.commands.doctor.command import DoctorRequest
 from bakeoff.pipeline.commands.doctor.diagnosis import Diagnosis, diagnose
+from bakeoff.pipeline.commands.doctor.request import DoctorRequest
 from bakeoff.pipeline.python.call import own_process_state
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.python.sweep import SweepResult, find_store, list_run_ids

@@ -262,7 +262,7 @@ class UselessColumns(RunCheck):
 
     Test: the loss of score on the test rows of each fold when a column is permuted, by the corrected resampled t-test,
     one-sided, with Bonferroni's correction over the columns, does not show that the column helps, and its mean is below
-    1 % of the largest one. Columns with the same information can replace one another, and then none of them is shown to help.
+    1 % of the largest one. Columns with the same information can replace one another, and then none is shown to help.
 
     Cure: leave the columns out, and compare.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
-from bakeoff.pipeline.commands import read_pages
+from bakeoff.pipeline import commands
 from bakeoff.pipeline.config.options import (
     GROUPS,
     LISTED,
@@ -99,7 +99,7 @@ def list_items(words: Sequence[str]) -> Answer:
         if group in STORED:
             lists[group] = _list_stored(group, request)
         elif group == CHECKS:
-            lists[group] = {code: page.partition("\n")[0] for code, page in read_pages().items()}
+            lists[group] = {code: page.partition("\n")[0] for code, page in commands.read_pages().items()}
             rows = [[code, title] for code, title in lists[group].items()]
             print("\n".join(align_lines(make_table(group, ["", ""], rows))))
         elif options:
