@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.commands.compare.python import ComparisonResult, compare
     from bakeoff.pipeline.commands.diff.python import ablate, diff
     from bakeoff.pipeline.commands.diff.result import DifferenceResult
-    from bakeoff.pipeline.commands.doctor.diagnosis import Diagnosis
-    from bakeoff.pipeline.commands.doctor.python import doctor
+    from bakeoff.pipeline.commands.doctor.diagnosis import Diagnosis, doctor
     from bakeoff.pipeline.commands.inspect.python import Inspection, inspect
     from bakeoff.pipeline.commands.serve.python import ship
     from bakeoff.pipeline.commands.work.python import WorkResult, work
@@ -48,7 +47,7 @@ MODULES: Mapping[str, str] = {
     "accept": "commands.accept.python",
     "compare": "commands.compare.python",
     "diff": "commands.diff.python",
-    "doctor": "commands.doctor.python",
+    "doctor": "commands.doctor.diagnosis",
     "inspect": "commands.inspect.python",
     "load": "python.load",
     "run": "python.run",

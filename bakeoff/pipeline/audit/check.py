@@ -7,7 +7,6 @@ A check has a code, which stays the same for ever, and a page: its docstring, wi
 from __future__ import annotations
 
 import inspect
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -46,7 +45,7 @@ class Finding:
         return f"{self.code} {self.text}"
 
 
-class Check(ABC):
+class Check:
     """Abstract: looks for one fault in a subject: a table, a run, or a study of several runs.
 
     Attributes
@@ -57,31 +56,34 @@ class Check(ABC):
         The key of ``audit`` that determines the consequence of a finding before the first fit; empty for none.
     figure : str
         The name of the figure that shows the fault; empty for none.
+    cure : str
+        The key or the command that removes the fault, unless it depends on the subject.
     """
 
     code: ClassVar[str]
     severity: ClassVar[str] = WARNING
     key: ClassVar[str] = ""
     figure: ClassVar[str] = ""
+    cure: ClassVar[str] = ""
 
     @property
     def page(self) -> str:
         """The description of the check: a title, and paragraphs on pitfall, test and cure."""
         return inspect.getdoc(type(self)) or ""
 
-    @property
-    def title(self) -> str:
-        """The first line of the page."""
-        return self.page.partition("\n")[0]
-
     def applies(self, subject: Any) -> str:
         """Return why the check cannot examine a subject; empty if it can."""
         return ""
 
-    @abstractmethod
     def find(self, subject: Any) -> Iterator[Finding]:
         """Yield findings; of a test each of its results, with p-values that are not yet corrected."""
+        if text := self.describe(subject):
+            yield self.report(text)
 
-    def report(self, text: str, cure: str, p_value: float = 0.0) -> Finding:
+    def describe(self, subject: Any) -> str:
+        """Return what was found, with its numbers; empty if there is nothing."""
+        return ""
+
+    def report(self, text: str, cure: str = "", p_value: float = 0.0) -> Finding:
         """Return a finding of this check."""
-        return Finding(self.code, self.severity, text, cure, p_value)
+        return Finding(self.code, self.severity, text, cure or self.cure, p_value)

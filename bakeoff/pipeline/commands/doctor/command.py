@@ -1,6 +1,7 @@
 """``bakeoff doctor``: what a careful colleague would say about a run or a study."""
 
 from bakeoff.pipeline.commands.doctor.request import DIAGNOSIS, DoctorRequest
+from bakeoff.pipeline.sweep.request import set_single_threads
 from bakeoff.pipeline.text.wording import print_note
 
 EXIT_FOUND = 1
@@ -21,6 +22,7 @@ def examine(request: DoctorRequest) -> int:
     """
     from bakeoff.pipeline.commands.compare.command import require_report_output, write_report
 
+    set_single_threads()
     require_report_output(request.output, DIAGNOSIS, request.tracking__uri)
     from bakeoff.pipeline.commands.doctor.diagnosis import diagnose
 
@@ -31,6 +33,6 @@ def examine(request: DoctorRequest) -> int:
 
 def read_pages() -> dict[str, str]:
     """Return the page of each check by its code."""
-    from bakeoff.pipeline.commands.doctor.diagnosis import RUN_CHECKS, STUDY_CHECKS
+    from bakeoff.pipeline.commands.doctor.diagnosis import list_checks
 
-    return {check.code: check.page for check in sorted((*RUN_CHECKS, *STUDY_CHECKS), key=lambda each: each.code)}
+    return {check.code: check.page for check in list_checks()}

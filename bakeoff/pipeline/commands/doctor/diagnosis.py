@@ -17,30 +17,34 @@ import numpy as np
 from bakeoff.pipeline.audit import ACCEPTED_TAG
 from bakeoff.pipeline.audit.check import SEVERITIES, Check, Finding
 from bakeoff.pipeline.audit.columns import TABLE_CHECKS, Table, find_columns
+from bakeoff.pipeline.checks import choose_figures
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stored_comparison import compare_selection, select_runs
-from bakeoff.pipeline.commands.doctor.request import DOCTOR_TAG, DoctorRequest
-from bakeoff.pipeline.commands.doctor.rows import ROW_CHECKS
-from bakeoff.pipeline.commands.doctor.scores import SCORE_CHECKS
+from bakeoff.pipeline.commands.doctor.request import DoctorRequest
+from bakeoff.pipeline.commands.doctor.rows import RUN_CHECKS
 from bakeoff.pipeline.commands.doctor.study import STUDY_CHECKS
 from bakeoff.pipeline.commands.doctor.subject import RunSubject, StudySubject
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import load_yaml, settle_figures
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.model.row_report import adjust_by_holm
+from bakeoff.pipeline.python.call import own_process_state
+from bakeoff.pipeline.python.run import RunResult
+from bakeoff.pipeline.python.sweep import SweepResult, find_store, list_run_ids
+from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.sweep.refit import load_run
 from bakeoff.pipeline.tables.markup import render_template
-from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report, render_document
+from bakeoff.pipeline.tables.report import Report, render_document, render_text
 from bakeoff.pipeline.tables.table import CODE, TEXT, Cell, make_table
 from bakeoff.pipeline.text.wording import count_nouns, equate_p, format_seconds, shorten_id
 from bakeoff.pipeline.tracking.store import open_store
 
-RUN_CHECKS = (*TABLE_CHECKS, *SCORE_CHECKS, *ROW_CHECKS)
 TEMPLATE = Path(__file__).parent / "page.html"
 MIN_SECONDS = 30.0
-"""The CPU time that checks may use for runs that took less."""
+"""The CPU time for checks of runs that took less."""
 NOTE_TAG = "mlflow.note.content"
 NOTE = "Doctor: "
+COLUMNS = (Cell("code", CODE), Cell("severity", TEXT), Cell("finding", TEXT), Cell("cure", TEXT))
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,19 +60,18 @@ class Diagnosis:
     absences : mapping of str to str
         The code of each check that does not apply -> the reason.
     n_checks : int
-    notes : tuple of str
     command : str
+        The command that repeats the diagnosis.
     pages : mapping of str to str
         The pages of the checks that found something, by code.
     pictures : mapping of str to str
-        The pictures of these checks, as data of a URI.
+        Their pictures as PNG in base64, if the report is a page.
     """
 
     name: str
     findings: tuple[Finding, ...]
     absences: Mapping[str, str]
     n_checks: int
-    notes: tuple[str, ...]
     command: str
     pages: Mapping[str, str]
     pictures: Mapping[str, str]
@@ -76,33 +79,33 @@ class Diagnosis:
     @property
     def summary(self) -> str:
         """The numbers of checks and findings."""
+        counts = [count_nouns(self.n_checks, "check"), count_nouns(len(self.findings), "finding")]
         n_accepted = sum(bool(each.accepted) for each in self.findings)
-        accepted = f" ({n_accepted} accepted)" if n_accepted else ""
-        counts = f"{count_nouns(self.n_checks, 'check')}, {count_nouns(len(self.findings), 'finding')}{accepted}"
-        return f"{counts}, {len(self.absences)} do not apply"
+        return ", ".join([*counts, f"{n_accepted} accepted", f"{len(self.absences)} do not apply"])
 
     @property
     def report(self) -> Report:
         """The report, independent of its format."""
-        columns = [Cell("code", CODE), Cell("severity", TEXT), Cell("finding", TEXT), Cell("cure", TEXT)]
         rows = [[each.code, each.severity, describe_finding(each), each.cure] for each in self.findings]
-        notes = [*self.notes, *(f"{code} does not apply: {reason}" for code, reason in self.absences.items())]
-        sections = [(make_table("Findings", columns, rows), [])] if rows else []
-        question = f"What is to be said about {self.name}?"
+        notes = [f"{code} does not apply: {reason}" for code, reason in self.absences.items()]
         return Report(
-            question, "bakeoff help CODE prints the page of a check.", [self.summary], sections, notes, self.command
+            f"What is to be said about {self.name}?",
+            "bakeoff help CODE prints the page of a check.",
+            [self.summary],
+            [(make_table("Findings", COLUMNS, rows), [])] if rows else [],
+            notes,
+            self.command,
         )
 
     def render(self, to: str) -> str:
-        """Return the diagnosis as ``terminal``, ``json``, ``markdown``, ``latex`` or ``html``."""
+        """Return the diagnosis as ``terminal``, ``json`` or ``html``."""
         if to == "json":
             return render_document("diagnosis", asdict(self))
-        if to == "html":
-            return render_template(TEMPLATE, {"diagnosis": self, "describe": describe_finding})
-        return TEXT_FORMATS[to](self.report)
+        page = {"diagnosis": self, "describe": describe_finding}
+        return render_template(TEMPLATE, page) if to == "html" else render_text(self.report)
 
     def fails(self, least: str) -> bool:
-        """Return whether a finding that is not accepted has at least a severity."""
+        """Return whether a finding that is not accepted has at least a severity; never for another word."""
         severities = SEVERITIES[SEVERITIES.index(least) :] if least in SEVERITIES else ()
         return any(each.severity in severities and not each.accepted for each in self.findings)
 
@@ -113,7 +116,40 @@ class Diagnosis:
 def describe_finding(finding: Finding) -> str:
     """Return a finding with its p-value, if there is a test, and with why it is accepted."""
     p_value = f", corrected {equate_p(finding.p_value)}" if finding.p_value else ""
-    return f"{finding.text}{p_value}" + (f"; accepted: {finding.accepted}" if finding.accepted else "")
+    accepted = f"; accepted: {finding.accepted}" if finding.accepted else ""
+    return f"{finding.text}{p_value}{accepted}"
+
+
+def doctor(
+    subject: str | RunResult | SweepResult, *, ignore: Mapping[str, str] | None = None, **keys: Any
+) -> Diagnosis:
+    """Examine a run or a sweep by all checks.
+
+    Parameters
+    ----------
+    subject : str, RunResult or SweepResult
+        The run, as its id, latest, best or a registered model, or the sweep.
+    ignore : mapping, optional
+        Findings to accept: code -> reason.
+    **keys
+        Further keys of the command: ``quick``, ``seconds``, ``alpha``, ``checks``, ``keep``, ``trust``,
+        ``tracking__uri`` and ``tracking__experiment``. The store defaults to that of the result.
+
+    Returns
+    -------
+    Diagnosis
+        Its ``findings`` have code, severity, text, cure and p_value.
+
+    Raises
+    ------
+    UserError
+        The run or the sweep does not exist, or a check or a code is unknown.
+    """
+    named = {"sweep": subject.name} if isinstance(subject, SweepResult) else {"run": list_run_ids(subject)[0]}
+    store = find_store((subject,), keys)
+    with own_process_state():
+        request = DoctorRequest(**named, doctor__ignore=override_text(ignore or {}), **store)
+        return diagnose(request, lambda sentence: None)
 
 
 def diagnose(request: DoctorRequest, announce: Callable[[str], None]) -> Diagnosis:
@@ -130,34 +166,54 @@ def diagnose(request: DoctorRequest, announce: Callable[[str], None]) -> Diagnos
     UserError
         The run or the sweep does not exist, or a check or a code is unknown.
     """
-    further = tuple(_build_check(name, request.trust) for name in request.checks)
-    chosen = (*(STUDY_CHECKS if request.sweep else RUN_CHECKS), *further)
-    given = _read_ignored(request.doctor__ignore, [each.code for each in (*RUN_CHECKS, *STUDY_CHECKS, *further)])
-    subject = _load_study(request) if request.sweep else _load_run(request, announce)
+    further = [_build_check(name, request.trust) for name in request.checks]
+    given = _read_ignored(request.doctor__ignore, [each.code for each in (*list_checks(), *further)])
+    if request.sweep:
+        return _examine(request, _load_study(request), [*STUDY_CHECKS, *further], f"sweep {request.sweep}", given)
+    subject = _load_run(request, announce)
+    stored = subject.run.stored
+    accepted = {**json.loads(stored.tags.get(ACCEPTED_TAG, "{}")), **given}
+    name = f"run {shorten_id(stored.run_id)} ({stored.name})"
+    found = _examine(request, subject, [*TABLE_CHECKS, *RUN_CHECKS, *further], name, accepted)
+    if request.keep:
+        _keep(subject, sorted(found.pages), accepted)
+    return found
+
+
+def list_checks() -> list[Check]:
+    """Return all checks by their codes."""
+    return sorted((*TABLE_CHECKS, *RUN_CHECKS, *STUDY_CHECKS), key=lambda check: check.code)
+
+
+def _examine(
+    request: DoctorRequest,
+    subject: RunSubject | StudySubject,
+    checks: Sequence[Check],
+    name: str,
+    accepted: Mapping[str, str],
+) -> Diagnosis:
+    """Return what checks find in a subject."""
     absences, found = {}, []
-    for check in chosen:
-        examined = _make_table(subject) if check in TABLE_CHECKS else subject
+    table = _make_table(subject) if isinstance(subject, RunSubject) else None
+    for check in checks:
+        examined: Any = table if check in TABLE_CHECKS else subject
         if reason := check.applies(examined):
             absences[check.code] = reason
         else:
             found.append(list(check.find(examined)))
-    accepted = _accept(subject, given)
     findings = [replace(each, accepted=accepted.get(each.code, "")) for each in correct(found, request.alpha)]
     findings.sort(key=lambda each: (-SEVERITIES.index(each.severity), each.code, each.p_value))
-    codes = {each.code for each in findings}
-    diagnosis = Diagnosis(
-        name=_name_subject(subject, request),
+    finders = [check for check in checks if any(check.code == each.code for each in findings)]
+    has_pictures = request.form == "html" and isinstance(subject, RunSubject)
+    return Diagnosis(
+        name=name,
         findings=tuple(findings),
         absences=absences,
-        n_checks=len(chosen),
-        notes=tuple(subject.left_out) if isinstance(subject, RunSubject) else (),
+        n_checks=len(checks),
         command=request.write_command(),
-        pages={check.code: check.page for check in chosen if check.code in codes},
-        pictures=dict(_draw(subject, [check for check in chosen if check.code in codes])) if request.has_page else {},
+        pages={check.code: check.page for check in finders},
+        pictures=dict(_draw(subject, finders)) if has_pictures else {},
     )
-    if request.keep and isinstance(subject, RunSubject):
-        _keep(subject, codes, accepted)
-    return diagnosis
 
 
 def correct(found: Sequence[Sequence[Finding]], alpha: float) -> Iterator[Finding]:
@@ -195,7 +251,7 @@ def _build_check(name: str, trust: Sequence[str]) -> Check:
 
 def _read_ignored(text: str, codes: Sequence[str]) -> dict[str, str]:
     """Return the reasons that a request gives for findings, with the date of today, by code."""
-    given = load_yaml(text, "doctor.ignore") or {}
+    given = load_yaml(text, "doctor.ignore")
     if not isinstance(given, Mapping):
         raise UserError(f"doctor.ignore={text} must be a mapping, such as 'doctor.ignore={{BK14: a known limit}}'.")
     for code in given:
@@ -205,8 +261,8 @@ def _read_ignored(text: str, codes: Sequence[str]) -> dict[str, str]:
 
 
 def _load_run(request: DoctorRequest, announce: Callable[[str], None]) -> RunSubject:
-    store, run = load_run(request)
-    subject = RunSubject(store, run, 0.0)
+    """Return the run of a request, with the time for its fits."""
+    subject = RunSubject(*load_run(request))
     if request.quick:
         return subject
     seconds = request.seconds or max(subject.seconds, MIN_SECONDS)
@@ -218,8 +274,10 @@ def _load_run(request: DoctorRequest, announce: Callable[[str], None]) -> RunSub
 
 
 def _load_study(request: DoctorRequest) -> StudySubject:
-    store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
-    selection = CompareRequest(sweep=request.sweep, **request.select_store())
+    """Return the jobs of a sweep, with their comparison if there is one."""
+    place = {"tracking__uri": request.tracking__uri, "tracking__experiment": request.tracking__experiment}
+    selection = CompareRequest(sweep=request.sweep, **place)
+    store = open_store(*place.values(), create=False)
     chosen = select_runs(store, selection)
     try:
         return StudySubject(chosen.facts, compare_selection(store, chosen, selection))
@@ -227,33 +285,15 @@ def _load_study(request: DoctorRequest) -> StudySubject:
         return StudySubject(chosen.facts, None)
 
 
-def _make_table(subject: Any) -> Table:
+def _make_table(subject: RunSubject) -> Table:
     dataset = subject.experiment.dataset
     return Table(dataset, list(find_columns(dataset)), subject.experiment, subject.run.splits)
 
 
-def _name_subject(subject: RunSubject | StudySubject, request: DoctorRequest) -> str:
-    if isinstance(subject, StudySubject):
-        return f"sweep {request.sweep}"
-    stored = subject.run.stored
-    return f"run {shorten_id(stored.run_id)} ({stored.name})"
-
-
-def _accept(subject: RunSubject | StudySubject, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the reasons stored with a run and those given now, by code."""
-    if isinstance(subject, StudySubject):
-        return dict(given)
-    return {**json.loads(subject.run.stored.tags.get(ACCEPTED_TAG, "{}")), **given}
-
-
-def _draw(subject: RunSubject | StudySubject, checks: Sequence[Check]) -> Iterator[tuple[str, str]]:
+def _draw(subject: RunSubject, checks: Sequence[Check]) -> Iterator[tuple[str, str]]:
     """Yield the code of each check that has a figure of a run that was fitted again, and the picture."""
-    if isinstance(subject, StudySubject) or subject.refitted is None:
-        return
-    from bakeoff.pipeline.checks import choose_figures
-
     run = subject.run
-    for check in checks:
+    for check in checks if subject.refitted else ():
         nodes = [{**node, "if_applicable": True} for node in settle_figures([check.figure] if check.figure else [])]
         for figure in choose_figures(nodes, run.experiment, run.splits, ()).figures:
             with TemporaryDirectory(prefix="bakeoff-") as folder:
@@ -261,11 +301,10 @@ def _draw(subject: RunSubject | StudySubject, checks: Sequence[Check]) -> Iterat
                 yield check.code, base64.b64encode(Path(folder, figure.file).read_bytes()).decode()
 
 
-def _keep(subject: RunSubject, codes: set[str], accepted: Mapping[str, str]) -> None:
-    """Store the codes and the accepted findings with the run, and name them in its description."""
+def _keep(subject: RunSubject, codes: Sequence[str], accepted: Mapping[str, str]) -> None:
+    """Store the codes and the accepted findings with the run, and name the codes in its description."""
     stored = subject.run.stored
-    sentence = f"{NOTE}{', '.join(sorted(codes)) or 'no findings'}."
     lines = [line for line in stored.tags.get(NOTE_TAG, "").splitlines() if not line.startswith(NOTE)]
-    tags = {DOCTOR_TAG: " ".join(sorted(codes)), NOTE_TAG: "\n".join([*lines, sentence])}
-    for key, value in {**tags, **({ACCEPTED_TAG: json.dumps(accepted)} if accepted else {})}.items():
+    note = "\n".join([*lines, f"{NOTE}{', '.join(codes) or 'no findings'}."])
+    for key, value in {"doctor": " ".join(codes), NOTE_TAG: note, ACCEPTED_TAG: json.dumps(accepted)}.items():
         subject.store.client.set_tag(stored.run_id, key, value)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from bakeoff.pipeline.audit.check import SEVERITIES
 from bakeoff.pipeline.commands.compare.request import LEVELS
@@ -15,9 +14,8 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import PAGE, TERMINAL, OutputKind
 
 NEVER = "never"
-FORMATS = {".txt": TERMINAL, ".json": "json", ".md": "markdown", ".tex": "latex", ".html": "html"}
-DIAGNOSIS = OutputKind(FORMATS, rf'(?:# |% |{PAGE})?What is to be said about |\{{\s*"format": "bakeoff.diagnosis"')
-DOCTOR_TAG = "doctor"
+FORMATS = {".txt": TERMINAL, ".json": "json", ".html": "html"}
+DIAGNOSIS = OutputKind(FORMATS, rf'(?:{PAGE})?What is to be said about |\{{\s*"format": "bakeoff.diagnosis"')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,17 +70,6 @@ class DoctorRequest(RefitRequest):
         """The format of what is written."""
         return DIAGNOSIS.find_format(self.output, self.to)
 
-    @property
-    def has_page(self) -> bool:
-        """Whether pictures are shown."""
-        return self.form == "html"
-
-    def select_store(self) -> Mapping[str, Any]:
-        """Return the fields that select the store."""
-        return {"tracking__uri": self.tracking__uri, "tracking__experiment": self.tracking__experiment}
-
     def write_command(self) -> str:
         """Return the command that repeats the diagnosis."""
-        subject = f"sweep={self.sweep}" if self.sweep else self.run
-        words = [subject, *(["quick=true"] if self.quick else []), *self.list_store_words()]
-        return shlex.join(["bakeoff", "doctor", *words])
+        return shlex.join(["bakeoff", "doctor", self.run or f"sweep={self.sweep}", *self.list_store_words()])

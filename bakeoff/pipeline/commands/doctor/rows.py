@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -11,19 +12,26 @@ from scipy import stats
 
 from bakeoff.pipeline.audit.check import SEVERE, TIP, Check, Finding
 from bakeoff.pipeline.commands.diff.changed_rows import PROBABILITY, find_groups
-from bakeoff.pipeline.commands.doctor.scores import ALPHA, CLASSES, FOLDS, NUMBERS, ROWS, Need, RunCheck, test_one_side
+from bakeoff.pipeline.commands.doctor.scores import (
+    ALPHA,
+    CLASSES,
+    FOLDS,
+    NUMBERS,
+    ROWS,
+    BaselineCheck,
+    Need,
+    RunCheck,
+    test_mean,
+    test_one_side,
+)
 from bakeoff.pipeline.commands.doctor.subject import RunSubject
 from bakeoff.pipeline.stages.scoring.metrics import compute_score
 from bakeoff.pipeline.stages.scoring.predictions import Predictions
 from bakeoff.pipeline.text.wording import count_nouns, format_change, format_percent
 
-PROBABILITIES = Need(
-    lambda run: run.predictions.filter(regex=f"^{PROBABILITY}").notna().any(axis=None), "no probabilities"
-)
+PROBABILITIES = Need(lambda run: run.rows.filter(like=PROBABILITY).notna().any(axis=None), "no probabilities")
 MIN_SLICE_ROWS = 20
 MAX_SLICES = 3
-LARGE_ERRORS = 0.8
-"""The errors of a regression above this quantile count as large."""
 
 
 @final
@@ -44,21 +52,16 @@ class WeakSlice(RunCheck):
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
         """Yield at most three groups of rows with their shares of errors."""
-        rows = subject.predictions.drop_duplicates("row")
-        loss = rows["loss"].to_numpy()  # (m,)
-        is_wrong = loss > 0 if subject.is_classification else loss > np.quantile(loss, LARGE_ERRORS)  # (m,)
-        X = subject.experiment.dataset.X
+        rows, X = subject.rows.drop_duplicates("row"), subject.experiment.dataset.X
+        is_wrong = rows["is_wrong"].to_numpy()  # (m,)
         leaves = find_groups(X.iloc[rows["row"]], is_wrong, X, 1.0, MIN_SLICE_ROWS)
         leaves.sort(key=lambda leaf: leaf.p_value)
         # The first leaf is always reported, because its test counts in the correction.
-        groups = [leaf for number, leaf in enumerate(leaves[:MAX_SLICES]) if leaf.p_value <= ALPHA or not number]
-        errors = "errors" if subject.is_classification else "large errors"
-        for group in groups:
-            n_others = len(rows) - group.n_rows
-            elsewhere = (is_wrong.sum() - group.n_broken) / n_others
-            shares = f"{format_percent(group.n_broken / group.n_rows)} {errors} in {count_nouns(group.n_rows, 'row')}"
-            text = f"weak where {group.conditions}: {shares}, elsewhere {format_percent(elsewhere)}"
-            yield self.report(text, f"bakeoff explain {subject.run.stored.run_id}", group.p_value)
+        for leaf in [*leaves[:1], *(each for each in leaves[1:MAX_SLICES] if each.p_value <= ALPHA)]:
+            elsewhere = (is_wrong.sum() - leaf.n_broken) / (len(rows) - leaf.n_rows)
+            shares = f"{format_percent(leaf.n_broken / leaf.n_rows)} errors, elsewhere {format_percent(elsewhere)}"
+            text = f"weak where {leaf.conditions}: {count_nouns(leaf.n_rows, 'row')}, {shares}"
+            yield self.report(text, f"bakeoff explain {subject.run.stored.run_id}", leaf.p_value)
 
 
 @final
@@ -75,15 +78,15 @@ class NeverPredicted(RunCheck):
 
     code = "BK22"
     figure = "confusion_matrix"
+    cure = "balance=weights"
     needs = (CLASSES, ROWS)
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
         """Yield the test of each class without a prediction."""
-        rows = subject.predictions
-        for label, share in rows["truth"].value_counts(normalize=True).items():
-            if not (rows["predicted"] == label).any():
+        for label, share in subject.rows["truth"].value_counts(normalize=True).items():
+            if not (subject.rows["predicted"] == label).any():
                 text = f"never predicted: {label}, {format_percent(share)} of the test rows"
-                yield self.report(text, "balance=weights", float((1 - share) ** len(rows)))
+                yield self.report(text, p_value=float((1 - share) ** len(subject.rows)))
 
 
 MAX_BIAS = 0.02
@@ -104,24 +107,25 @@ class Miscalibrated(RunCheck):
     code = "BK19"
     severity = TIP
     figure = "calibration"
+    cure = "calibration=platt"
     needs = (CLASSES, ROWS, PROBABILITIES)
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
         """Yield the test of the confidence in the predicted classes."""
-        rows = subject.predictions.drop_duplicates("row")
-        confidence = rows.filter(regex=f"^{PROBABILITY}").max(axis=1)  # (m,)
-        excess = (confidence - (1 - rows["loss"])).dropna()  # (m,)
-        side = np.sign(excess.mean())
-        test = stats.ttest_1samp(side * excess, MAX_BIAS, alternative="greater")
-        interval = stats.ttest_1samp(excess, 0.0).confidence_interval(0.95)
-        between = f"{format_change(interval.low)} to {format_change(interval.high)}"
-        text = f"miscalibrated: probabilities are off by {format_change(excess.mean())} ({between})"
-        yield self.report(text, "calibration=platt", float(np.nan_to_num(test.pvalue, nan=1.0)))
+        rows = subject.rows.drop_duplicates("row")
+        excess = (rows.filter(like=PROBABILITY).max(axis=1) + rows["error"] - 1).dropna()  # (m,)
+        low, high = stats.ttest_1samp(excess, 0.0).confidence_interval(0.95)
+        interval = f"{format_change(low)} to {format_change(high)}"
+        text = f"miscalibrated: probabilities are off by {format_change(excess.mean())} ({interval})"
+        yield self.report(text, p_value=test_mean(np.sign(excess.mean()) * excess, MAX_BIAS))
 
 
 TWO_CLASSES = Need(lambda run: run.is_classification and len(run.experiment.dataset.classes) == 2, "not two classes")
-NO_THRESHOLD = Need(lambda run: not run.experiment.threshold.is_on, "the run has a threshold")
-N_THRESHOLDS = 99
+LABELS = Need(
+    lambda run: not (run.experiment.threshold.is_on or run.experiment.headline_metric.needs),
+    "there is a threshold, or the headline does not depend on one",
+)
+GRID = np.linspace(0.01, 0.99, 99)
 
 
 @final
@@ -137,33 +141,28 @@ class WrongThreshold(RunCheck):
     """
 
     code = "BK20"
-    needs = (TWO_CLASSES, NO_THRESHOLD, ROWS, PROBABILITIES, FOLDS)
+    cure = "threshold=tuned"
+    needs = (TWO_CLASSES, LABELS, ROWS, PROBABILITIES, FOLDS)
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
-        """Yield the test of the threshold, if another one changes the score at all."""
-        experiment, rows = subject.experiment, subject.predictions
-        classes = experiment.dataset.classes
-        ranking = rows[f"{PROBABILITY}{classes[1]}"].to_numpy()  # (m,)
-        numbers = rows["row"].to_numpy()
+        """Yield the test of the threshold."""
+        dataset, rows = subject.experiment.dataset, subject.rows
+        ranking = rows[f"{PROBABILITY}{dataset.classes[1]}"].to_numpy()  # (m,)
+        truth = dataset.y[rows["row"]]  # (m,)
 
         def score(is_used: np.ndarray, threshold: float) -> float:
-            predicted = classes[(ranking[is_used] >= threshold).astype(int)]
-            truth = experiment.dataset.y[numbers[is_used]]
-            made = Predictions(truth, predicted, classes=classes, positive=experiment.dataset.positive)
-            return subject.sign * compute_score(experiment.headline_metric, made)
+            predicted = dataset.classes[(ranking[is_used] >= threshold).astype(int)]
+            made = Predictions(truth[is_used], predicted, classes=dataset.classes, positive=dataset.positive)
+            return subject.sign * compute_score(subject.experiment.headline_metric, made)
 
-        if experiment.headline_metric.needs:
-            return
-        grid = np.unique(np.quantile(ranking, np.linspace(0.01, 0.99, N_THRESHOLDS)))
-        pairs, chosen = [], []
-        for fold in sorted(rows["fold"].unique()):
-            is_here = (rows["fold"] == fold).to_numpy()
-            chosen.append(max(grid, key=lambda threshold: score(~is_here, threshold)))
-            pairs.append((score(is_here, chosen[-1]), score(is_here, 0.5)))
-        best, given = subject.sign * np.transpose(pairs)
-        test = subject.test_scores(best, given)
-        text = f"another threshold scores {format_change(test.mean)}: {np.median(chosen):.2g} for {classes[1]}"
-        yield self.report(text, "threshold=tuned", test_one_side(test))
+        grid = np.unique(np.quantile(ranking, GRID))
+        parts = [(rows["fold"] == fold).to_numpy() for fold in rows["fold"].unique()]
+        chosen = [max(grid, key=partial(score, ~part)) for part in parts]
+        best = np.array([score(*pair) for pair in zip(parts, chosen, strict=True)])
+        given = np.array([score(part, 0.5) for part in parts])
+        test = subject.test_scores(subject.sign * best, subject.sign * given)
+        text = f"another threshold scores {format_change(test.mean)}: {np.median(chosen):.2g} for {dataset.classes[1]}"
+        yield self.report(text, p_value=test_one_side(test))
 
 
 MIN_CORRELATION = 0.2
@@ -185,26 +184,23 @@ class PatternedResiduals(RunCheck):
     code = "BK23"
     severity = TIP
     figure = "residuals"
+    cure = "learner=sklearn_hist_gradient_boosting_regressor"
     needs = (NUMBERS, ROWS)
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
         """Yield the test of each possible cause."""
-        rows, dataset = subject.predictions.drop_duplicates("row"), subject.experiment.dataset
-        residuals = rows["truth"].astype(float) - rows["predicted"].astype(float)  # (m,)
+        rows, dataset = subject.rows.drop_duplicates("row"), subject.experiment.dataset
         causes = dataset.X.select_dtypes("number").iloc[rows["row"]].set_axis(rows.index)
         if dataset.times is not None:
-            causes = causes.assign(time=np.asarray(dataset.times)[rows["row"]].astype(float))
-        pairs = [(f"residuals follow {name}", residuals, causes[name]) for name in causes]
-        pairs.append(("errors grow or shrink with the prediction", rows["loss"], rows["predicted"]))
-        for text, errors, cause in pairs:
+            causes = causes.assign(time=dataset.times[rows["row"]].astype(float))
+        pairs = [(f"residuals follow {name}", rows["truth"] - rows["predicted"], causes[name]) for name in causes]
+        for text, errors, cause in [*pairs, ("errors change with the prediction", rows["error"], rows["predicted"])]:
             correlation, p_value = stats.spearmanr(errors, cause, nan_policy="omit")
             is_clear = abs(correlation) >= MIN_CORRELATION
-            cure = f"learner={'sklearn_hist_gradient_boosting_regressor'}"
-            yield self.report(f"{text}: {format_change(correlation)}", cure, float(p_value) if is_clear else 1.0)
+            yield self.report(f"{text}: {format_change(correlation)}", p_value=float(p_value) if is_clear else 1.0)
 
 
 MAX_SHARE = 0.9
-ACCURACY = ("accuracy", "error")
 
 
 @final
@@ -219,14 +215,15 @@ class RareClassAccuracy(RunCheck):
     """
 
     code = "BK27"
+    cure = "evaluation.metrics=[balanced_accuracy,accuracy]"
     needs = (CLASSES,)
 
-    def find(self, subject: RunSubject) -> Iterator[Finding]:
-        """Yield a finding if one class has most rows."""
+    def describe(self, subject: RunSubject) -> str:
+        """Return the share of the largest class."""
+        headline = subject.experiment.headline
         share = pd.Series(subject.experiment.dataset.y).value_counts(normalize=True).iloc[0]
-        if share >= MAX_SHARE and subject.experiment.headline in ACCURACY:
-            text = f"{subject.experiment.headline} on classes of which one has {format_percent(share)} of the rows"
-            yield self.report(text, "evaluation.metrics=[balanced_accuracy,accuracy]")
+        is_blind = share >= MAX_SHARE and headline in ("accuracy", "error")
+        return f"{headline}, with {format_percent(share)} of the rows in one class" if is_blind else ""
 
 
 IN_ORDER = Need(lambda run: run.experiment.splitter.keeps_order, "the rows are shuffled")
@@ -246,22 +243,17 @@ class SortedRows(RunCheck):
 
     code = "BK28"
     severity = SEVERE
+    cure = "evaluation=kfold"
     needs = (IN_ORDER,)
 
-    def find(self, subject: RunSubject) -> Iterator[Finding]:
-        """Yield a finding if the target grows or falls with the rows."""
+    def describe(self, subject: RunSubject) -> str:
+        """Return a clause if the target grows or falls with the rows."""
         codes = np.unique(subject.experiment.dataset.y, return_inverse=True)[1]  # (n,)
         correlation = stats.spearmanr(codes, np.arange(len(codes))).statistic
-        if abs(correlation) >= MIN_SORTED:
-            yield self.report("the rows are sorted by the target, and not shuffled", "evaluation=kfold")
+        return "the rows are sorted by the target, and not shuffled" if abs(correlation) >= MIN_SORTED else ""
 
 
-ROW_CHECKS: tuple[Check, ...] = (
-    Miscalibrated(),
-    WrongThreshold(),
-    WeakSlice(),
-    NeverPredicted(),
-    PatternedResiduals(),
-    RareClassAccuracy(),
-    SortedRows(),
+RUN_CHECKS: tuple[Check, ...] = tuple(
+    kind() for base in (RunCheck, BaselineCheck) for kind in base.__subclasses__() if kind is not BaselineCheck
 )
+"""All checks of a run that need more than its table."""

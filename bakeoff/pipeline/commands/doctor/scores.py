@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
-import pandas as pd
 from scipy import stats
 
 from bakeoff.pipeline.audit.check import SEVERE, TIP, Check, Finding
@@ -17,34 +17,26 @@ from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.experiment import score_headline
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.model.permutation import list_scored_parts, permute_columns
-from bakeoff.pipeline.text.wording import (
-    count_nouns,
-    format_change,
-    format_percent,
-    format_score,
-    format_seconds,
-    name_first,
-)
+from bakeoff.pipeline.text.wording import format_change, format_percent, format_score, name_first
+from bakeoff.pipeline.tracking.artifacts import read_artifact
 
 ALPHA = 0.05
-STRONG = ("sklearn_hist_gradient_boosting", "sklearn_hist_gradient_boosting_regressor")
-"""The baselines that are strong on most tables, by task."""
 
 
 class Need(NamedTuple):
     """What a check needs of a run, and the reason that is given without it."""
 
-    is_met: Callable[[RunSubject], bool]
+    is_met: Callable[[RunSubject], Any]
     reason: str
 
 
 CLASSES = Need(lambda run: run.is_classification, "the target is a number")
 NUMBERS = Need(lambda run: not run.is_classification, "the target is a class")
-FOLDS = Need(lambda run: run.n_folds >= MIN_FOLDS, "the run has fewer than five folds: evaluation=kfold")
-ROWS = Need(lambda run: not run.predictions.empty, "the predictions are no longer stored")
-BESIDE = Need(lambda run: bool(run.baselines), "baselines were not fitted: leave out quick=true, or raise seconds=")
-AGAIN = Need(lambda run: run.refitted is not None, "the run was not fitted again: leave out quick=true")
-REPEATS = Need(lambda run: run.predictions["row"].duplicated().any(), "no row was predicted twice: repeated_kfold")
+FOLDS = Need(lambda run: run.n_folds >= MIN_FOLDS, "fewer than five folds: evaluation=kfold")
+ROWS = Need(lambda run: len(run.rows), "the predictions are no longer stored")
+BESIDE = Need(lambda run: run.baselines, "no baselines were fitted: leave out quick=true, or raise seconds=")
+AGAIN = Need(lambda run: run.refitted, "the run was not fitted again: quick=true, no time, or other scores today")
+REPEATS = Need(lambda run: run.rows["row"].duplicated().any(), "no row was predicted twice: evaluation=repeated_kfold")
 TUNING = Need(lambda run: "candidates.csv" in run.tables, "nothing was tuned")
 
 
@@ -58,11 +50,27 @@ class RunCheck(Check):
 
     needs: tuple[Need, ...] = ()
 
-    def applies(self, subject: Any) -> str:
+    def applies(self, subject: RunSubject) -> str:
         """Return the reason of the first need that is not met; empty if there is none."""
-        if not isinstance(subject, RunSubject):
-            return "it examines a run"
         return next((need.reason for need in self.needs if not need.is_met(subject)), "")
+
+
+class BaselineCheck(RunCheck):
+    """Abstract: tests a run beside each baseline that uses the columns."""
+
+    needs = (ROWS, BESIDE)
+
+    def find(self, subject: RunSubject) -> Iterator[Finding]:
+        """Yield the test of each baseline that can be judged."""
+        for each in subject.baselines[1:]:
+            if judged := self.judge(subject, each):
+                text, test = judged
+                cure = self.cure or f"learner={each.option}"
+                yield self.report(f"{text} {name_baseline(each)}", cure, test_one_side(test))
+
+    def judge(self, subject: RunSubject, baseline: Baseline) -> tuple[str, CorrectedTTest] | None:
+        """Return what a baseline shows if its advantage is above 0, and the test; None if it cannot show it."""
+        raise NotImplementedError
 
 
 def test_one_side(test: CorrectedTTest) -> float:
@@ -76,7 +84,7 @@ def name_baseline(baseline: Baseline) -> str:
 
 
 @final
-class WeakerThanBaseline(RunCheck):
+class WeakerThanBaseline(BaselineCheck):
     """A quick baseline is better.
 
     Pitfall: a learner that was chosen and tuned with care may still be weaker than gradient boosting, or a linear
@@ -89,13 +97,10 @@ class WeakerThanBaseline(RunCheck):
     """
 
     code = "BK09"
-    needs = (ROWS, BESIDE)
 
-    def find(self, subject: RunSubject) -> Iterator[Finding]:
-        """Yield the test of each baseline that uses the columns."""
-        for each in subject.baselines[1:]:
-            text = f"weaker than a quick baseline: {name_baseline(each)}"
-            yield self.report(text, f"learner={each.option}", test_one_side(each.test))
+    def judge(self, subject: RunSubject, baseline: Baseline) -> tuple[str, CorrectedTTest]:
+        """Return the test of the advantage."""
+        return "weaker than a quick baseline:", baseline.test
 
 
 @final
@@ -115,14 +120,14 @@ class NoBetterThanConstant(RunCheck):
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
         """Yield a finding if the run is not significantly better."""
-        constant = subject.baselines[0]
+        constant, *_, strong = subject.baselines
         if 1 - test_one_side(constant.test) > ALPHA:
             text = f"not shown to be better than a constant prediction: {name_baseline(constant)}"
-            yield self.report(text, f"learner={STRONG[not subject.is_classification]}")
+            yield self.report(text, f"learner={strong.option}")
 
 
 @final
-class Overfit(RunCheck):
+class Overfit(BaselineCheck):
     """The run fits its training rows too closely.
 
     Pitfall: a model that repeats its training rows, with their noise, predicts new rows worse than a simpler one. A gap
@@ -134,21 +139,19 @@ class Overfit(RunCheck):
     """
 
     code = "BK12"
-    needs = (ROWS, BESIDE)
+    cure = "tuning=default"
 
-    def find(self, subject: RunSubject) -> Iterator[Finding]:
-        """Yield the test of each baseline whose training score is closer to its test score."""
+    def judge(self, subject: RunSubject, baseline: Baseline) -> tuple[str, CorrectedTTest] | None:
+        """Return the test of a baseline whose training score is closer to its test score."""
         train, scores = subject.read_scores("train"), subject.read_scores("test")
-        gap = subject.sign * np.mean(train - scores)
-        for each in subject.baselines[1:]:
-            if gap > subject.sign * np.mean(each.train - each.scores):
-                means = f"{format_score(train.mean())} on training rows and {format_score(scores.mean())} on test rows"
-                text = f"overfit: {means}, while {name_baseline(each)} has a smaller gap"
-                yield self.report(text, "tuning=default", test_one_side(each.test))
+        if subject.sign * np.mean(train - scores) <= subject.sign * np.mean(baseline.train - baseline.scores):
+            return None
+        means = f"{format_score(train.mean())} on training rows, {format_score(scores.mean())} on test rows"
+        return f"overfit: {means}; with a smaller gap,", baseline.test
 
 
 @final
-class Underfit(RunCheck):
+class Underfit(BaselineCheck):
     """The run does not even fit its training rows.
 
     Pitfall: a model that is too simple, or too strongly penalized, misses what the columns tell; more rows do not help.
@@ -162,14 +165,11 @@ class Underfit(RunCheck):
     code = "BK13"
     needs = (ROWS, FOLDS, BESIDE)
 
-    def find(self, subject: RunSubject) -> Iterator[Finding]:
-        """Yield the test of each baseline."""
+    def judge(self, subject: RunSubject, baseline: Baseline) -> tuple[str, CorrectedTTest]:
+        """Return the test of the baseline on test rows against the run on training rows."""
         train = subject.read_scores("train")
-        for each in subject.baselines[1:]:
-            test = subject.test_scores(each.scores, train)
-            own, other = format_score(train.mean()), format_score(each.scores.mean())
-            text = f"underfit: {own} on training rows, while {name_baseline(each)} has {other} on test rows"
-            yield self.report(text, f"learner={each.option}", test_one_side(test))
+        text = f"underfit: even on training rows {format_score(train.mean())}; on test rows,"
+        return text, subject.test_scores(baseline.scores, train)
 
 
 @final
@@ -189,45 +189,26 @@ class EdgeOfSpace(RunCheck):
     needs = (FOLDS, TUNING)
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
-        """Yield the test of each end of each parameter that most folds choose."""
-        table = subject.tables["candidates.csv"]
-        table = table[table["fold"].astype(str).str.isdigit()]
+        """Yield the test of each end of each numeric parameter that most folds choose."""
+        table = subject.tables["candidates.csv"].query("fold != 'all rows'")
         merit = subject.sign * table["validation_score"]
         chosen = table.loc[merit.groupby(table["fold"]).idxmax()]
-        for name, given in dict(subject.run.spec["tuning"].get("space") or {}).items():
-            values = [value for value in given if isinstance(value, int | float) and not isinstance(value, bool)]
-            for beyond in (values, values[::-1]) if len(values) > 1 and name in table else ():
-                edge, inner = beyond[-1], beyond[-2]
-                n_edge = int((chosen[name] == edge).sum())
-                if n_edge * 2 > subject.n_folds and not _is_limit(subject, name, edge, given):
-                    best = merit.groupby([table["fold"].astype(int), table[name]]).max().unstack()  # (J, values)
+        limits = getattr(subject.experiment.learner, "_parameter_constraints", {})
+        for name, given in subject.run.spec["tuning"]["space"].items():
+            values = sorted(value for value in given if type(value) in (int, float))
+            best = merit.groupby([table["fold"], table.get(name, table["fold"])]).max().unstack()  # (J, values)
+            for inner, edge in (values[1::-1], values[-2:]) if 1 < len(values) == len(given) else ():
+                n_edge = (chosen[name] == edge).sum()
+                is_limit = any(
+                    edge in (getattr(each, "left", None), getattr(each, "right", None)) for each in limits[name]
+                )
+                if n_edge * 2 > subject.n_folds and not is_limit:
+                    wider = sorted([*values, type(edge)(edge * edge / inner if inner else 2 * edge)])
                     test = subject.test_scores(
                         subject.sign * best[edge].to_numpy(), subject.sign * best[inner].to_numpy()
                     )
                     text = f"{name}={edge} is the edge of its space in {n_edge} of {subject.n_folds} folds"
-                    yield self.report(text, _widen(name, beyond), test_one_side(test))
-
-
-def _is_limit(subject: RunSubject, name: str, edge: float, given: list[Any]) -> bool:
-    """Return whether a learner allows no value beyond an edge, or the space has null, for no limit, beyond it."""
-    if None in given and edge == max(value for value in given if value is not None):
-        return True
-    allowed = getattr(subject.experiment.learner, "_parameter_constraints", {}).get(name, [])
-    return any(edge in (getattr(each, "left", None), getattr(each, "right", None)) for each in allowed)
-
-
-def _widen(name: str, values: list[float]) -> str:
-    """Return the words for a space whose values go on beyond the last one as they did before it.
-
-    Examples
-    --------
-    >>> _widen("C", [10, 1.0, 0.1]), _widen("max_depth", [4, 8])
-    ('space.C=[0.01,0.1,1.0,10]', 'space.max_depth=[4,8,16]')
-    """
-    inner, edge = values[-2:]
-    further = edge * edge / inner if inner * edge > 0 else 2 * edge - inner
-    further = round(further) if isinstance(edge, int) else float(f"{further:.6g}")
-    return f"space.{name}=[{','.join(map(str, sorted([*values, further])))}]"
+                    yield self.report(text, f"space.{name}={wider}".replace(" ", ""), test_one_side(test))
 
 
 @final
@@ -243,15 +224,15 @@ class Untuned(RunCheck):
 
     code = "BK15"
     severity = TIP
+    cure = "tuning=default"
     needs = (ROWS, BESIDE)
 
-    def find(self, subject: RunSubject) -> Iterator[Finding]:
-        """Yield a finding if there is a space that was not searched."""
-        space = read_option("space", subject.run.stored.params.get("learner", ""))
+    def describe(self, subject: RunSubject) -> str:
+        """Return the parameters of the space that was not searched."""
+        space = read_option("space", subject.run.stored.params["learner"])
         is_behind = any(each.test.mean > 0 for each in subject.baselines)
-        if space and is_behind and "space" not in subject.run.spec["tuning"]:
-            names = name_first([name for name in space if name != "simpler"])
-            yield self.report(f"not tuned, although a baseline has a better mean: {names}", "tuning=default")
+        is_tuned = "space" in subject.run.spec["tuning"]
+        return f"not tuned, and behind a baseline: {name_first(space)}" if space and is_behind and not is_tuned else ""
 
 
 @final
@@ -274,25 +255,20 @@ class UselessColumns(RunCheck):
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
         """Yield one finding on all such columns."""
-        experiment = subject.experiment
         assert subject.refitted is not None
-        parts, _ = list_scored_parts(experiment, subject.refitted[0])
-        seed = derive_seed(experiment.seed, "explanation")
-
-        def score(*rows: Any) -> float:
-            return score_headline(experiment, *rows)
-
-        losses = [permute_columns(part, score, subject.sign > 0, 1, seed).mean(axis=1) for part in parts]
-        tests = [subject.test_scores(own, np.zeros(len(own))) for own in subject.sign * np.transpose(losses)]
-        most = max(test.mean for test in tests)
-        columns = [str(name) for name in experiment.dataset.X.columns]
+        parts, _ = list_scored_parts(subject.experiment, subject.refitted[0])
+        score, seed = partial(score_headline, subject.experiment), derive_seed(subject.experiment.seed, "explanation")
+        losses = [permute_columns(part, score, subject.sign > 0, 1, seed)[:, 0] for part in parts]  # J of shape (d,)
+        tests = [subject.test_scores(subject.sign * own, np.zeros(len(own))) for own in np.transpose(losses)]
+        level = max(0.0, *(test.mean for test in tests)) / 100
+        names = subject.experiment.dataset.X.columns
         useless = [
-            name
-            for name, test in zip(columns, tests, strict=True)
-            if test.mean < most / 100 and test_one_side(test) * len(tests) > ALPHA
+            str(name)
+            for name, test in zip(names, tests, strict=True)
+            if test.mean < level and test_one_side(test) * len(tests) > ALPHA
         ]
-        if useless and most > 0:
-            text = f"{len(useless)} of {count_nouns(len(columns), 'column')} not shown to help: {name_first(useless)}"
+        if useless:
+            text = f"{len(useless)} of {len(names)} columns are not shown to help: {name_first(useless)}"
             yield self.report(text, f"dataset.drop=[{','.join(useless)}]")
 
 
@@ -302,30 +278,35 @@ class OddFold(RunCheck):
 
     Pitfall: the mean over folds hides rows that differ from all others: a batch, a site, a group that was not declared.
 
-    Test: the errors of each fold against those of the others: Fisher's exact test for classes, the test of Mann and
-    Whitney for numbers, one-sided.
+    Test: the share of errors of each fold against that of the others (Fisher's exact test, one-sided). Of a number, the
+    largest fifth of the errors count.
 
     Cure: the rows of the fold are in predictions.csv; dataset.groups keeps rows that belong together in one part.
     """
 
     code = "BK17"
+    cure = "evaluation=repeated_kfold"
     needs = (ROWS, FOLDS)
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
         """Yield the test of each fold."""
-        rows = subject.predictions
-        for fold, losses in rows["loss"].groupby(rows["fold"]):
-            others = rows["loss"][rows["fold"] != fold]
-            if subject.is_classification:
-                counts = [[losses.sum(), len(losses) - losses.sum()], [others.sum(), len(others) - others.sum()]]
-                p_value = stats.fisher_exact(np.array(counts, dtype=int), "greater").pvalue
-            else:
-                p_value = stats.mannwhitneyu(losses, others, alternative="greater").pvalue
-            errors = f"mean error {format_score(losses.mean())}, elsewhere {format_score(others.mean())}"
-            yield self.report(f"fold {fold} is odd: {errors}", "evaluation=repeated_kfold", float(p_value))
+        counts = subject.rows.groupby("fold")["is_wrong"].agg(["sum", "count"])  # (J, 2)
+        total = counts.sum()
+        for fold, (n_wrong, n_rows) in zip(counts.index, counts.to_numpy(), strict=True):
+            others = total["sum"] - n_wrong, total["count"] - n_rows
+            table = [[n_wrong, n_rows - n_wrong], [others[0], others[1] - others[0]]]
+            shares = f"{format_percent(n_wrong / n_rows)} errors, elsewhere {format_percent(others[0] / others[1])}"
+            p_value = float(stats.fisher_exact(table, "greater").pvalue)
+            yield self.report(f"fold {fold} is odd: {shares}", p_value=p_value)
 
 
 MAX_DISAGREEMENT = 0.1
+
+
+def test_mean(values: Any, limit: float) -> float:
+    """Return the p-value of a mean above a limit; 1 if all values are equal."""
+    p_value = stats.ttest_1samp(values, limit, alternative="greater").pvalue
+    return float(np.nan_to_num(p_value, nan=1.0))
 
 
 @final
@@ -335,27 +316,25 @@ class Unstable(RunCheck):
     Pitfall: a model whose answer for a row depends on which other rows it has seen is decided by chance.
 
     Test: rows are predicted by several models, none of which has seen them. The mean share of predictions that differ
-    from the most frequent one of their row is above 10 %; for numbers, the mean spread of a row is above 10 % of that
-    of the target (t-test over rows, one-sided).
+    from the most frequent one of their row is above 10 % (t-test over rows, one-sided).
 
     Cure: a forest, which averages models.
     """
 
     code = "BK18"
-    needs = (ROWS, REPEATS)
+    cure = "learner=random_forest"
+    needs = (CLASSES, ROWS, REPEATS)
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
         """Yield the test of the disagreement over rows."""
-        rows = subject.predictions
-        by_row = rows["predicted"].groupby(rows["row"])
-        if subject.is_classification:
-            spread = by_row.agg(lambda own: 1 - own.value_counts(normalize=True).iloc[0])
-        else:
-            spread = by_row.std() / rows["truth"].std()
-        p_value = stats.ttest_1samp(spread, MAX_DISAGREEMENT, alternative="greater").pvalue
-        text = f"unstable: predictions of a row differ by {format_percent(spread.mean())} over repeats"
-        forest = "random_forest" if subject.is_classification else "random_forest_regressor"
-        yield self.report(text, f"learner={forest}", float(np.nan_to_num(p_value, nan=1.0)))
+        by_row = subject.rows["predicted"].groupby(subject.rows["row"])
+        shares = 1 - by_row.agg(lambda own: own.value_counts(normalize=True).iloc[0])  # (n,)
+        text = f"unstable: predictions of a row differ by {format_percent(shares.mean())} over repeats"
+        yield self.report(text, p_value=test_mean(shares, MAX_DISAGREEMENT))
+
+
+MIN_SECONDS = 10.0
+MAX_LOSS = 0.01
 
 
 @final
@@ -372,20 +351,17 @@ class Slower(RunCheck):
 
     code = "BK26"
     severity = TIP
-    needs = (ROWS, CLASSES, BESIDE)
+    needs = (CLASSES, ROWS, BESIDE)
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
-        """Yield a finding for each such baseline."""
+        """Yield a finding for each baseline that is as good."""
         for each in subject.baselines[1:]:
-            is_slower = subject.seconds > max(10 * each.seconds, 10.0)
-            if is_slower and each.test.lower > -0.01:
-                times = f"{format_seconds(subject.seconds)} instead of {format_seconds(each.seconds)}"
-                yield self.report(
-                    f"slower than {name_baseline(each)}, which is as good: {times}", f"learner={each.option}"
-                )
+            if subject.seconds > max(10 * each.seconds, MIN_SECONDS) and each.test.lower > -MAX_LOSS:
+                text = f"slower than {name_baseline(each)}: {subject.seconds:.0f} s instead of {each.seconds:.0f} s"
+                yield self.report(text, f"learner={each.option}")
 
 
-CONVERGENCE = re.compile("converge|max_iter|iteration", re.IGNORECASE)
+CONVERGENCE = re.compile(".*(converge|max_iter|iteration).*", re.IGNORECASE)
 
 
 @final
@@ -400,13 +376,13 @@ class NotConverged(RunCheck):
     """
 
     code = "BK24"
+    cure = "preprocessing=standardize"
 
-    def find(self, subject: RunSubject) -> Iterator[Finding]:
-        """Yield a finding if a warning is about convergence."""
-        if found := [line for line in subject.warnings if CONVERGENCE.search(line)]:
-            steps = subject.experiment.learner.get_params().get("max_iter")
-            cure = f"learner.max_iter={10 * steps}" if steps else "preprocessing=standardize"
-            yield self.report(f"not converged: {found[0][:200]}", cure)
+    def describe(self, subject: RunSubject) -> str:
+        """Return the first warning about convergence."""
+        text = read_artifact(subject.store, f"{subject.run.stored.address}/warnings.txt")
+        found = CONVERGENCE.search(text)
+        return f"not converged: {found[0][:200]}" if found else ""
 
 
 @final
@@ -421,47 +397,10 @@ class Undefined(RunCheck):
     """
 
     code = "BK25"
+    cure = "evaluation.metrics=[accuracy,log_loss]"
 
-    def find(self, subject: RunSubject) -> Iterator[Finding]:
-        """Yield one finding on all undefined scores."""
-        means = subject.run.stored.metrics
-        names = [name for name in means if name.startswith("test_") and not name.endswith("_std")]
-        if undefined := [name for name in names if np.isnan(means[name])]:
-            yield self.report(f"undefined in a fold: {name_first(undefined)}", "evaluation.metrics=[accuracy,log_loss]")
-
-
-@final
-class OneSplit(RunCheck):
-    """The score comes from a single split.
-
-    Pitfall: another split gives another score, and nothing shows by how much.
-
-    Test: the run has one test part.
-
-    Cure: cross-validation.
-    """
-
-    code = "BK29"
-    severity = TIP
-
-    def find(self, subject: RunSubject) -> Iterator[Finding]:
-        """Yield a finding if there is one split."""
-        if subject.n_folds == 1 and isinstance(subject.predictions, pd.DataFrame):
-            yield self.report("a single split, which does not show how much chance moves the score", "evaluation=kfold")
-
-
-SCORE_CHECKS: tuple[Check, ...] = (
-    WeakerThanBaseline(),
-    NoBetterThanConstant(),
-    Overfit(),
-    Underfit(),
-    EdgeOfSpace(),
-    Untuned(),
-    UselessColumns(),
-    OddFold(),
-    Unstable(),
-    NotConverged(),
-    Undefined(),
-    Slower(),
-    OneSplit(),
-)
+    def describe(self, subject: RunSubject) -> str:
+        """Return all undefined scores."""
+        means = subject.run.stored.metrics.items()
+        undefined = [name for name, mean in means if re.fullmatch(r"test_.*(?<!_std)", name) and np.isnan(mean)]
+        return f"undefined in a fold: {name_first(undefined)}" if undefined else ""

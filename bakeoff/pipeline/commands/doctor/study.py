@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import Any, final
+from typing import final
 
-from bakeoff.pipeline.audit.check import TIP, Check, Finding
+from bakeoff.pipeline.audit.check import TIP, Check
 from bakeoff.pipeline.commands.compare.hypothesis_tests import count_least_datasets
 from bakeoff.pipeline.commands.doctor.subject import StudySubject
 from bakeoff.pipeline.config.options import read_option
@@ -18,27 +17,7 @@ LEARNER = "learner"
 
 
 class StudyCheck(Check):
-    """Abstract: examines the jobs of a sweep.
-
-    Attributes
-    ----------
-    cure : str
-    """
-
-    cure: str
-
-    def applies(self, subject: Any) -> str:
-        """Return why the check cannot examine a subject; empty if it can."""
-        return "" if isinstance(subject, StudySubject) else "it examines a study: doctor sweep=NAME"
-
-    def find(self, subject: StudySubject) -> Iterator[Finding]:
-        """Yield a finding if there is something to describe."""
-        if text := self.describe(subject):
-            yield self.report(text, self.cure)
-
-    def describe(self, study: StudySubject) -> str:
-        """Return the fault of a study with its numbers; empty if there is none."""
-        raise NotImplementedError
+    """Abstract: examines the jobs of a sweep, as a `StudySubject`."""
 
 
 @final
@@ -265,15 +244,4 @@ class SmallDifference(StudyCheck):
         return name_first(close, 1)
 
 
-STUDY_CHECKS: tuple[Check, ...] = (
-    UnequalBudgets(),
-    NoStrongBaseline(),
-    SingleSplit(),
-    ChosenByTest(),
-    FewDatasets(),
-    ManyLooks(),
-    OneSeed(),
-    MissingCells(),
-    OtherPreprocessing(),
-    SmallDifference(),
-)
+STUDY_CHECKS: tuple[Check, ...] = tuple(kind() for kind in StudyCheck.__subclasses__())

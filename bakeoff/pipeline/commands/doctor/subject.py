@@ -1,7 +1,7 @@
 """What checks examine: a stored run beside quick baselines, and a study of several runs.
 
-Whatever has to be fitted is fitted here, within a limit of CPU time. What a limit leaves out is missing, which a check
-gives as its reason.
+Whatever has to be fitted is fitted here, within a limit of CPU time. What is not fitted is missing, and the checks that
+need it do not apply.
 
 References
 ----------
@@ -11,20 +11,17 @@ Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. Machin
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
+from itertools import takewhile
 
 import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.comparison import Comparison
-from bakeoff.pipeline.commands.compare.hypothesis_tests import (
-    CorrectedTTest,
-    compute_corrected_t_test,
-    subtract_scores,
-)
+from bakeoff.pipeline.commands.compare.hypothesis_tests import CorrectedTTest, compute_corrected_t_test, subtract_scores
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
 from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.config.settle import settle_config
@@ -32,29 +29,20 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
 from bakeoff.pipeline.sweep.refit import LoadedRun, refit_run
-from bakeoff.pipeline.tracking.artifacts import read_artifact
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import TABLES, read_series, read_tables
 
 MIN_FOLDS = 5
-"""With fewer folds, the errors on test rows are compared instead of the scores of folds."""
+"""With fewer folds, the errors of test rows are compared instead of the scores of folds."""
+LARGE_ERRORS = 0.8
+"""The errors of a regression above this quantile count as large."""
 BASELINES: Mapping[bool, tuple[str, ...]] = {
     True: ("sklearn_majority", "sklearn_logistic_regression", "sklearn_hist_gradient_boosting"),
     False: ("sklearn_mean", "sklearn_ridge", "sklearn_hist_gradient_boosting_regressor"),
 }
 """Whether the target is a class -> the options of learners, the one that ignores all columns first."""
-PLAIN_PARTS = {
-    "preprocessing": "auto",
-    "tuning": "none",
-    "pruning": "none",
-    "balance": "none",
-    "target": "none",
-    "calibration": "none",
-    "threshold": "none",
-}
-"""The options with which baselines are fitted."""
-TIMES = ("time/tune", "time/fit", "time/prune", "time/decide", "time/predict")
-WARNINGS_FILE = "warnings.txt"
+PLAIN_PARTS = ("tuning", "pruning", "balance", "target", "calibration", "threshold")
+"""The parts that baselines do without."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +57,7 @@ class Baseline:
     train, scores : ndarray of shape (J,)
         Its headline scores on training and test rows.
     seconds : float
-        The time of its fits and predictions.
+        The time of its fits.
     """
 
     option: str
@@ -89,14 +77,11 @@ class RunSubject:
     run : LoadedRun
     deadline : float
         The process time in seconds after which nothing further is fitted.
-    left_out : list of str
-        Why something was not fitted.
     """
 
     store: Store
     run: LoadedRun
-    deadline: float
-    left_out: list[str] = field(default_factory=list)
+    deadline: float = 0.0
 
     @property
     def experiment(self) -> Experiment:
@@ -127,92 +112,85 @@ class RunSubject:
         }
 
     @cached_property
-    def predictions(self) -> pd.DataFrame:
-        """A row for each tested row and fold: row, fold, truth, predicted, loss, and probabilities if there are any.
+    def rows(self) -> pd.DataFrame:
+        """The predictions with the columns row, fold, truth, predicted, probabilities, error and is_wrong.
 
-        The loss is 1 for a wrong class, and the absolute error of a number.
+        The error is 1 for a wrong class, and the absolute error of a number, which is wrong if it is among the largest.
         """
         table = self.tables.get(TABLES[0], pd.DataFrame(columns=["row", "fold", "truth", "predicted"]))
-        if self.is_classification:
-            return table.assign(loss=(table["truth"].astype(str) != table["predicted"].astype(str)).astype(float))
-        return table.assign(loss=(table["predicted"].astype(float) - table["truth"].astype(float)).abs())
-
-    @cached_property
-    def warnings(self) -> list[str]:
-        """The warnings of the learner."""
-        return read_artifact(self.store, f"{self.run.stored.address}/{WARNINGS_FILE}").splitlines()
+        error = _measure_errors(table["truth"], table["predicted"], is_class=self.is_classification)
+        limit = 0.0 if self.is_classification else error.quantile(LARGE_ERRORS)
+        return table.assign(error=error, is_wrong=error > limit)
 
     def read_scores(self, part: str) -> np.ndarray:
         """Return the headline scores of a part of the rows in each fold, shape (J,)."""
         name = f"{part}_{self.experiment.headline}"
-        stored = self.run.stored
-        return np.array(read_series(self.store, [stored], [name])[stored.run_id].get(name, (np.nan,)))
+        (series,) = read_series(self.store, [self.run.stored], [name]).values()
+        return np.array(series[name])
 
     def test_scores(self, scores: np.ndarray, others: np.ndarray) -> CorrectedTTest:
         """Test fold by fold by how much scores are better than others, with the correction of Nadeau and Bengio."""
-        rows = self.run.splits.mean_rows
-        return compute_corrected_t_test(self.sign * subtract_scores(scores, others), rows["test"] / rows["train"])
+        sizes = self.run.splits.mean_rows
+        return compute_corrected_t_test(self.sign * subtract_scores(scores, others), sizes["test"] / sizes["train"])
 
-    @cached_property
+    @property
     def seconds(self) -> float:
         """The time that the folds of the run took to fit and to predict."""
         means = self.run.stored.metrics
-        return self.n_folds * sum(means.get(name, 0.0) for name in TIMES)
+        return self.n_folds * sum(value for name, value in means.items() if name.startswith("time/"))
 
     @cached_property
     def baselines(self) -> list[Baseline]:
         """The baselines, the one that ignores all columns first; empty if there was no time for all of them."""
-        fitted = [self._fit_baseline(option) for option in BASELINES[self.is_classification]]
-        return [each for each in fitted if each is not None] if all(fitted) else []
+        options = BASELINES[self.is_classification]
+        fitted = list(self._fit_baselines(options))
+        return fitted if len(fitted) == len(options) else []
 
     @cached_property
     def refitted(self) -> tuple[list[FoldResult], FittedModel] | None:
         """The folds and the model of the run, fitted again; None if there is no time, or the scores differ."""
         if time.process_time() + self.seconds > self.deadline:
-            self.left_out.append("the run was not fitted again, for lack of time")
             return None
         try:
-            return refit_run(self.run, lambda share: None)
-        except UserError as error:
-            self.left_out.append(str(error))
+            return refit_run(self.run, lambda work: None)
+        except UserError:
             return None
 
-    def _fit_baseline(self, option: str) -> Baseline | None:
-        """Evaluate a baseline on the folds of the run; None if the time is up."""
-        words = [f"{part}={name}" for part, name in PLAIN_PARTS.items()]
-        seed = self.run.spec["seed"]
-        parts = compose_parts([f"learner={option}", f"seed={seed}", *words], ["learner", *PLAIN_PARTS])
-        spec = settle_config({**self.run.spec, **parts, "figures": []})
+    def _fit_baselines(self, options: Sequence[str]) -> Iterator[Baseline]:
+        """Yield baselines on the folds of the run until the time is up."""
+        words = ["preprocessing=auto", f"seed={self.run.spec['seed']}", *(f"{part}=none" for part in PLAIN_PARTS)]
         splits = self.run.splits.folds
-        folds: list[FoldResult] = []
-        for fold in evaluate_splits(build_experiment(spec, PartCache()), splits) if self._has_time() else ():
-            folds.append(fold)
-            if not self._has_time():
-                break
-        if len(folds) < len(splits):
-            self.left_out.append(f"{option} was not fitted, for lack of time")
-            return None
-        train, test = (
-            np.array([fold.scores[f"{part}_{self.experiment.headline}"] for fold in folds]) for part in PARTS
-        )
-        seconds = sum(sum(fold.model.seconds.values()) + fold.predictions.seconds for fold in folds)
-        return Baseline(option, self._test_folds(folds, test), train, test, seconds)
+        for option in options if time.process_time() < self.deadline else ():
+            parts = compose_parts([f"learner={option}", *words], ["learner", "preprocessing", *PLAIN_PARTS])
+            experiment = build_experiment(settle_config({**self.run.spec, **parts, "figures": []}), PartCache())
+            in_time = takewhile(lambda _: time.process_time() < self.deadline, evaluate_splits(experiment, splits))
+            folds = list(in_time)
+            if len(folds) < len(splits):
+                return
+            train, test = (
+                np.array([fold.scores[f"{part}_{self.experiment.headline}"] for fold in folds])
+                for part in ("train", "test")
+            )
+            seconds = sum(sum(fold.model.seconds.values()) for fold in folds)
+            yield Baseline(option, self._test_folds(folds, test), train, test, seconds)
 
     def _test_folds(self, folds: Sequence[FoldResult], scores: np.ndarray) -> CorrectedTTest:
         """Test the advantage of other folds over those of the run: by scores, or by rows if there are few folds."""
         own = self.read_scores("test")
         if len(scores) >= MIN_FOLDS and np.isfinite([own, scores]).all():
             return self.test_scores(scores, own)
-        truth = np.concatenate([fold.predictions.truth for fold in folds])
-        predicted = np.concatenate([fold.predictions.predicted for fold in folds])
-        loss = (predicted != truth).astype(float) if self.is_classification else np.abs(predicted - truth)
-        return compute_corrected_t_test(self.predictions["loss"].to_numpy() - loss, 0.0)
-
-    def _has_time(self) -> bool:
-        return time.process_time() < self.deadline
+        made = [fold.predictions for fold in folds]
+        truth, predicted = (pd.Series(np.concatenate([getattr(each, name) for each in made])) for name in COLUMNS)
+        errors = _measure_errors(truth, predicted, is_class=self.is_classification)
+        return compute_corrected_t_test((self.rows["error"] - errors).to_numpy(), 0.0)
 
 
-PARTS = ("train", "test")
+COLUMNS = ("truth", "predicted")
+
+
+def _measure_errors(truth: pd.Series, predicted: pd.Series, *, is_class: bool) -> pd.Series:
+    """Return whether classes differ, as 0 or 1, or the absolute differences of numbers."""
+    return (truth != predicted).astype(float) if is_class else (truth.astype(float) - predicted).abs()
 
 
 @dataclass(frozen=True)
