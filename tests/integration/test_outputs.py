@@ -18,6 +18,7 @@ import pytest
 from command import command_in
 
 from bakeoff.pipeline.cli.main import VERBS, load
+from bakeoff.pipeline.commands.doctor.request import DIAGNOSIS
 from bakeoff.pipeline.commands.inspect.python import inspect as inspect_in_notebook
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables import output_file
@@ -164,6 +165,7 @@ FORMATS = {
     "ablate": ".txt .csv .json .md .tex .html",
     "compare": ".txt .csv .json .md .tex .html .pdf .svg",
     "diff": ".txt .csv .json .md .tex .html",
+    "doctor": ".txt .json .html",
     "explain": ".html .htm",
     "inspect": ".html .htm .yaml .yml",
     "paper": ".zip",
@@ -176,6 +178,7 @@ WORDS: dict[str, Sequence[str]] = {
     "ablate": ["latest", "keep=false"],
     "compare": ["sweep=study", "keep=false"],
     "diff": ["A", "B", "keep=false"],
+    "doctor": ["latest", "quick=true", "keep=false"],
     "explain": ["latest"],
     "inspect": ["t.csv", "target=y"],
     "paper": ["sweep=study"],
@@ -194,6 +197,7 @@ KINDS = {
     "ablate": output_file.DIFFERENCE,
     "compare": output_file.COMPARISON,
     "diff": output_file.DIFFERENCE,
+    "doctor": DIAGNOSIS,
     "explain": output_file.EXPLANATION,
     "inspect": output_file.INSPECTION,
     "paper": output_file.CAPSULE,
@@ -210,7 +214,7 @@ BEGINNINGS = {
     ".tex": rb"%|\\",
     ".html": rb"<!DOCTYPE html>",
     ".htm": rb"<!DOCTYPE html>",
-    ".txt": rb"(Which|Why|knn) ",
+    ".txt": rb"(Which|Why|What|knn) ",
     ".pdf": rb"%PDF",
     ".svg": rb"<\?xml.*\n<svg",
     ".yaml": rb"# .*\ndefaults:",

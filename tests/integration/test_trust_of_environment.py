@@ -47,6 +47,7 @@ COMMANDS = {
     "check": ["check", "conf/learner/own.yaml"],
     "compare": ["compare", "-m", "learner=own,majority", *WORDS[1:], "keep=false"],
     "diff": ["diff", "latest", FIRST_RUN, "keep=false"],
+    "doctor": ["doctor", "latest", "quick=true", "keep=false"],
     "explain": ["explain", "latest"],
     "figures": ["figures", "latest", "confusion_matrix"],
     "inspect": ["inspect", "dataset=rows"],

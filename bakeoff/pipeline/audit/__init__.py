@@ -167,6 +167,12 @@ def make_audit_tags(verdict: AuditVerdict) -> dict[str, str]:
     return tags
 
 
+def describe_accepted(tags: Mapping[str, str]) -> list[str]:
+    """Return the findings that the user has accepted for a run, with reason and date, as sentences."""
+    accepted = json.loads(tags.get(ACCEPTED_TAG, "{}"))
+    return [f"Accepted: {code}, {reason}." for code, reason in accepted.items()]
+
+
 def describe_audit(tags: Mapping[str, str]) -> tuple[str, ...]:
     """Return the verdict of a run's audit, and the number of looks at its test rows, as sentences.
 
@@ -184,8 +190,7 @@ def describe_audit(tags: Mapping[str, str]) -> tuple[str, ...]:
     if "audit" in tags:
         warnings = json.loads(tags.get("audit_warnings", "[]"))
         sentences.append(" ".join([f"Audit: {tags['audit']}.", *warnings]))
-    accepted = json.loads(tags.get(ACCEPTED_TAG, "{}"))
-    sentences += [f"Accepted: {code}, {reason}." for code, reason in accepted.items()]
+    sentences += describe_accepted(tags)
     looks = int(tags.get("looks", 0))
     if looks > 1:
         sentences.append(

@@ -499,6 +499,7 @@ class DividedGroups(Check):
     code = "BK05"
     severity = SEVERE
     key = "groups"
+    cure = "evaluation=group_kfold"
 
     def find(self, subject: Table) -> Iterator[Finding]:
         """Yield a finding if the rows of known groups are divided."""
@@ -513,8 +514,7 @@ class DividedGroups(Check):
             yield self.report(
                 f"dataset={dataset.name}: {n_divided} of {len(is_divided)} groups have rows in several parts of a "
                 "fold, so that models are tested on groups that they were trained on; use evaluation=group_kfold or "
-                "holdout.",
-                "evaluation=group_kfold",
+                "holdout."
             )
 
 
@@ -535,7 +535,9 @@ class UndeclaredGroups(Check):
 
     def find(self, subject: Table) -> Iterator[Finding]:
         """Yield a finding for each column named like an identifier that has one value in several parts of a fold."""
-        for name, column in subject.dataset.X.items() if subject.splits is not None else ():
+        if subject.splits is None:
+            return
+        for name, column in subject.dataset.X.items():
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower()  # patientId becomes patient_id
             if not IDENTIFIER_NAME.search(words):
                 continue
@@ -550,7 +552,7 @@ class UndeclaredGroups(Check):
                     f"dataset={subject.dataset.name}: column {str(name)!r} looks like an identifier, and {n_divided} "
                     f"of its {n_values} values occur in several parts of a fold; if rows with the same value belong "
                     f"together, set dataset.groups={name}.",
-                    f"dataset.groups={name}",
+                    f"dataset.groups={name} evaluation=group_kfold",
                 )
 
 
@@ -568,6 +570,7 @@ class CopiedRows(Check):
 
     code = "BK07"
     key = "duplicates"
+    cure = "audit.duplicates=refuse"
 
     def find(self, subject: Table) -> Iterator[Finding]:
         """Yield a finding if rows are tested by a model that was fitted on copies of them."""
@@ -587,8 +590,7 @@ class CopiedRows(Check):
         if n_copies:
             yield self.report(
                 f"dataset={subject.dataset.name}: {n_copies} of {is_tested.sum()} test rows are identical, including "
-                "the target, to rows of the training or validation part; if they are duplicates, remove them.",
-                "audit.duplicates=refuse",
+                "the target, to rows of the training or validation part; if they are duplicates, remove them."
             )
 
 
@@ -607,6 +609,7 @@ class RareClasses(Check):
 
     code = "BK08"
     key = "classes"
+    cure = "evaluation.folds=2"
 
     def find(self, subject: Table) -> Iterator[Finding]:
         """Yield findings on classes that some folds do not test, or test without having trained on them."""
@@ -628,7 +631,7 @@ class RareClasses(Check):
             ]
             if found:
                 affected = f"some folds have no {lack} row of a class: {name_first(found)}; {effect}."
-                yield self.report(f"dataset={dataset.name}: {affected}", "evaluation.folds=2")
+                yield self.report(f"dataset={dataset.name}: {affected}")
 
 
 @final

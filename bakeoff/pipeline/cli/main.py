@@ -28,7 +28,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, final
 
 from bakeoff.pipeline.cli.refusal import describe_refusal
-from bakeoff.pipeline.commands import COMMANDS, Command, load, read_pages
+from bakeoff.pipeline.commands import COMMANDS, Command, read_pages
+from bakeoff.pipeline.commands import load as load
 from bakeoff.pipeline.config.flags import TRACEBACK_VARIABLE, VERSION_FLAG, shows_tracebacks
 from bakeoff.pipeline.errors import STORE_THREAD, UserError, did_you_mean, placing_errors
 from bakeoff.pipeline.system import find_signals

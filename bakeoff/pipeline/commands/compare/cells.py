@@ -96,7 +96,7 @@ def _write_budget_notes(runs: Sequence[RunFacts]) -> list[str]:
     if len(set(chain.from_iterable(tried.values()))) < 2:
         return []
     counts = [f"{format_range(each)} by {name}" for name, each in tried.items()]
-    return [f"Within tuning.budget, different numbers of candidates were tried in a fold: {', '.join(counts)}."]
+    return [f"BK31 Within tuning.budget, different numbers of candidates were tried in a fold: {', '.join(counts)}."]
 
 
 def _write_look_notes(runs: Sequence[RunFacts], request: SelectionRequest) -> list[str]:

@@ -244,7 +244,7 @@ def _analyze_metric(metric: ComparedMetric, chosen: ScoredCells, settings: Setti
 
 def _write_cell_notes(cells: Sequence[Cell], datasets: Sequence[ComparedDataset]) -> list[str]:
     """Return notes on empty cells and on configurations that were fitted on different numbers of rows."""
-    notes = [f"Empty: {cell.configuration} on {cell.dataset}: {cell.reason}." for cell in cells if cell.reason]
+    notes = [f"BK39 Empty: {cell.configuration} on {cell.dataset}: {cell.reason}." for cell in cells if cell.reason]
     for dataset in datasets:
         sizes = sorted({cell.n_train for cell in cells if cell.dataset == dataset.name and not cell.reason})
         # The numbers of rows may be unknown, and a comparison with NaN is false.

@@ -31,7 +31,6 @@ from bakeoff.pipeline.model.row_report import adjust_by_holm
 from bakeoff.pipeline.python.call import own_process_state
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.python.sweep import SweepResult, find_store, list_run_ids
-from bakeoff.pipeline.sweep.compose import override_text
 from bakeoff.pipeline.sweep.refit import load_run
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.report import Report, render_document, render_text
@@ -145,10 +144,12 @@ def doctor(
     UserError
         The run or the sweep does not exist, or a check or a code is unknown.
     """
-    named = {"sweep": subject.name} if isinstance(subject, SweepResult) else {"run": list_run_ids(subject)[0]}
+    named: dict[str, Any] = (
+        {"sweep": subject.name} if isinstance(subject, SweepResult) else {"run": list_run_ids(subject)[0]}
+    )
     store = find_store((subject,), keys)
     with own_process_state():
-        request = DoctorRequest(**named, doctor__ignore=override_text(ignore or {}), **store)
+        request = DoctorRequest(**named, doctor__ignore=json.dumps(ignore or {}), **store)
         return diagnose(request, lambda sentence: None)
 
 
@@ -204,7 +205,6 @@ def _examine(
     findings = [replace(each, accepted=accepted.get(each.code, "")) for each in correct(found, request.alpha)]
     findings.sort(key=lambda each: (-SEVERITIES.index(each.severity), each.code, each.p_value))
     finders = [check for check in checks if any(check.code == each.code for each in findings)]
-    has_pictures = request.form == "html" and isinstance(subject, RunSubject)
     return Diagnosis(
         name=name,
         findings=tuple(findings),
@@ -212,7 +212,7 @@ def _examine(
         n_checks=len(checks),
         command=request.write_command(),
         pages={check.code: check.page for check in finders},
-        pictures=dict(_draw(subject, finders)) if has_pictures else {},
+        pictures=dict(_draw(subject, finders)) if request.form == "html" else {},
     )
 
 
@@ -275,9 +275,9 @@ def _load_run(request: DoctorRequest, announce: Callable[[str], None]) -> RunSub
 
 def _load_study(request: DoctorRequest) -> StudySubject:
     """Return the jobs of a sweep, with their comparison if there is one."""
-    place = {"tracking__uri": request.tracking__uri, "tracking__experiment": request.tracking__experiment}
-    selection = CompareRequest(sweep=request.sweep, **place)
-    store = open_store(*place.values(), create=False)
+    uri, experiment = request.tracking__uri, request.tracking__experiment
+    selection = CompareRequest(sweep=request.sweep, tracking__uri=uri, tracking__experiment=experiment)
+    store = open_store(uri, experiment, create=False)
     chosen = select_runs(store, selection)
     try:
         return StudySubject(chosen.facts, compare_selection(store, chosen, selection))
@@ -290,10 +290,12 @@ def _make_table(subject: RunSubject) -> Table:
     return Table(dataset, list(find_columns(dataset)), subject.experiment, subject.run.splits)
 
 
-def _draw(subject: RunSubject, checks: Sequence[Check]) -> Iterator[tuple[str, str]]:
+def _draw(subject: RunSubject | StudySubject, checks: Sequence[Check]) -> Iterator[tuple[str, str]]:
     """Yield the code of each check that has a figure of a run that was fitted again, and the picture."""
+    if isinstance(subject, StudySubject) or subject.refitted is None:
+        return
     run = subject.run
-    for check in checks if subject.refitted else ():
+    for check in checks:
         nodes = [{**node, "if_applicable": True} for node in settle_figures([check.figure] if check.figure else [])]
         for figure in choose_figures(nodes, run.experiment, run.splits, ()).figures:
             with TemporaryDirectory(prefix="bakeoff-") as folder:

@@ -19,6 +19,7 @@ from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.model.permutation import list_scored_parts, permute_columns
 from bakeoff.pipeline.text.wording import format_change, format_percent, format_score, name_first
 from bakeoff.pipeline.tracking.artifacts import read_artifact
+from bakeoff.pipeline.tracking.stored_runs import read_series
 
 ALPHA = 0.05
 
@@ -58,7 +59,7 @@ class RunCheck(Check):
 class BaselineCheck(RunCheck):
     """Abstract: tests a run beside each baseline that uses the columns."""
 
-    needs = (ROWS, BESIDE)
+    needs: tuple[Need, ...] = (ROWS, BESIDE)
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
         """Yield the test of each baseline that can be judged."""
@@ -391,7 +392,7 @@ class Undefined(RunCheck):
 
     Pitfall: a mean over the other folds would be that of other rows, so there is none.
 
-    Test: a stored mean is not a number.
+    Test: a stored score of a fold is not a number, while that of another one is.
 
     Cure: fewer folds, or a score that needs no row of each class.
     """
@@ -401,6 +402,7 @@ class Undefined(RunCheck):
 
     def describe(self, subject: RunSubject) -> str:
         """Return all undefined scores."""
-        means = subject.run.stored.metrics.items()
-        undefined = [name for name, mean in means if re.fullmatch(r"test_.*(?<!_std)", name) and np.isnan(mean)]
-        return f"undefined in a fold: {name_first(undefined)}" if undefined else ""
+        names = [name for name in subject.run.stored.metrics if name.startswith("test_")]
+        (series,) = read_series(subject.store, [subject.run.stored], names).values()
+        undefined = [name for name, scores in series.items() if 0 < np.isnan(scores).sum() < len(scores)]
+        return f"undefined in some folds: {name_first(undefined)}" if undefined else ""

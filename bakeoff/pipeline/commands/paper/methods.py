@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bakeoff.pipeline.audit import describe_accepted
 from bakeoff.pipeline.commands.compare.comparison import Comparison, Configuration, OverallResult
 from bakeoff.pipeline.commands.compare.hypothesis_tests import CorrectedTTest, compute_corrected_t_test
 from bakeoff.pipeline.commands.compare.latex_tables import HEADING, count_reasons, hide_folders
@@ -87,6 +88,7 @@ def _describe_runs(comparison: Comparison, runs: Sequence[StoredRun]) -> dict[st
         "sources": files | {"openml"} if is_from_openml else files,
         "evaluations": group_by(comparison.datasets, partial(_describe_evaluation, runs)),
         "versions": _list_versions(runs),
+        "accepted": sorted({sentence for run in runs for sentence in describe_accepted(run.tags)}),
         "cited": ["numpy", "scipy", *([SKLEARN] if _uses_sklearn(runs) else [])],
     }
 

@@ -114,7 +114,7 @@ def test_up_to_four_datasets_have_a_verdict_each(store: Store, n_datasets: int) 
 
 def test_looks_of_other_configurations_are_told(store: Store) -> None:
     write_learners(store, ["iris"], {"svm": 0.9, "knn": 0.8, "mlp": 0.85})
-    said = "More configurations have been scored on the same test rows than the 2 here: 3 on iris."
+    said = "BK37 More configurations have been scored on the same test rows than the 2 here: 3 on iris."
     assert any(said in note for note in compare(store, "params.learner != 'mlp'").notes)
     notes = compare(store).notes
     assert not any("have been scored on the same test rows" in note or "training parts have" in note for note in notes)
