@@ -121,7 +121,7 @@ class FewDatasets(StudyCheck):
 
     code = "BK36"
     severity = TIP
-    cure = "dataset=iris,wine,breast_cancer,digits,diabetes,cars"
+    cure = "dataset=iris,wine,breast_cancer,digits,blobs,moons"
 
     def describe(self, study: StudySubject) -> str:
         """Return the number of datasets if it is too small."""

@@ -17,6 +17,7 @@ import bakeoff as package
 from bakeoff.pipeline.audit.check import SEVERITIES, Check, Finding
 from bakeoff.pipeline.commands.doctor.diagnosis import Diagnosis, correct, diagnose, list_checks
 from bakeoff.pipeline.commands.doctor.request import DoctorRequest
+from bakeoff.pipeline.python.call import BakeoffWarning
 
 DOCS = Path(__file__).parents[4] / "docs"
 DATA = ("dataset=file", "dataset.path=t.csv", "dataset.target=y")
@@ -133,6 +134,8 @@ def apply(cure: str, words: str) -> str:
     study = {"learner": "learner.n_neighbors", "tuning": "learner.n_neighbors"} if words.startswith("-m") else {}
     left_out = keys | {study[key] for key in keys if key in study}
     kept = [word for word in shlex.split(words) if word.partition("=")[0] not in left_out]
+    if "dataset" in keys:
+        kept = [word for word in kept if not word.startswith("dataset.")]
     if "learner" in keys:
         kept = [word for word in kept if not word.startswith(("tuning", "space"))]
     return shlex.join([*kept, *shlex.split(" ".join(new))])
@@ -261,7 +264,8 @@ def test_what_is_fitted_is_announced_before_it_is(bakeoff: Bakeoff) -> None:
 
 
 def test_python_accepts_results(folder: Path) -> None:
-    result = package.run("dataset=iris", "learner=majority", "evaluation=kfold")
+    with pytest.warns(BakeoffWarning, match="BK07"):
+        result = package.run("dataset=iris", "learner=majority", "evaluation=kfold")
     found = package.doctor(result, quick=True, ignore={"BK07": "known"})
     assert [finding.accepted[:5] for finding in found.findings if finding.code == "BK07"] == ["known"]
 
