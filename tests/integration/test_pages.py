@@ -47,6 +47,7 @@ STORED: Mapping[str, Sequence[str]] = {
     "docs/automation.md": [WITHOUT_MODEL],
     "docs/comparison.md": [WITHOUT_MODEL],
     "docs/diff.md": [],
+    "docs/doctor.md": [WITHOUT_MODEL],
     "docs/figures.md": [WITHOUT_MODEL],
     "docs/lectures.md": [WITHOUT_MODEL],
     "docs/models.md": [],

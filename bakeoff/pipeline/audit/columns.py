@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -418,7 +419,8 @@ class ColumnCheck(Check):
             if code == self.code:
                 noun = "column" if len(columns) == 1 else "columns"
                 names = ", ".join(map(repr, columns))
-                cure = f"dataset.drop=[{','.join(columns[-1:] if noun == 'column' else columns[1:])}]"
+                dropped = columns[len(columns) > 1 :]
+                cure = quote(f"dataset.drop=[{','.join(dropped)}]")
                 yield self.report(f"dataset={subject.dataset.name}: {noun} {names} {clause}; {remedy}.", cure)
 
 

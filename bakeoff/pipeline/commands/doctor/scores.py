@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from shlex import quote
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -270,7 +271,7 @@ class UselessColumns(RunCheck):
         ]
         if useless:
             text = f"{len(useless)} of {len(names)} columns are not shown to help: {name_first(useless)}"
-            yield self.report(text, f"dataset.drop=[{','.join(useless)}]")
+            yield self.report(text, quote(f"dataset.drop=[{','.join(useless)}]"))
 
 
 @final

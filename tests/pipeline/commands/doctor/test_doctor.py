@@ -126,9 +126,8 @@ def test_each_cure_runs(diagnoses: Mapping[str, Diagnosis], place: Path) -> None
 
 def apply(cure: str, words: str) -> str:
     """Return the words of a run with those of a cure in place of words with the same keys."""
-    # A list of a cure may contain blanks, which a shell would need in quotation marks.
-    new = cure.split(" ") if "[" not in cure else [f"'{cure}'"]
-    keys = {word.strip("'").partition("=")[0] for word in new}
+    new = shlex.split(cure)
+    keys = {word.partition("=")[0] for word in new}
     # A column has one role.
     keys |= {"dataset.numeric"} if keys & {"dataset.drop", "dataset.groups"} else set()
     study = {"learner": "learner.n_neighbors", "tuning": "learner.n_neighbors"} if words.startswith("-m") else {}
@@ -138,7 +137,7 @@ def apply(cure: str, words: str) -> str:
         kept = [word for word in kept if not word.startswith("dataset.")]
     if "learner" in keys:
         kept = [word for word in kept if not word.startswith(("tuning", "space"))]
-    return shlex.join([*kept, *shlex.split(" ".join(new))])
+    return shlex.join([*kept, *new])
 
 
 STATIC = sorted({check.cure for check in list_checks() if check.cure and "=" in check.cure})
