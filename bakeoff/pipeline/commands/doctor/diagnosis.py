@@ -245,7 +245,7 @@ def _build_check(name: str, trust: Sequence[str]) -> Check:
     """Return a check of the user by the dotted name of its class."""
     built = build_object({"_target_": name}, "checks", trust)
     if not isinstance(built, Check):
-        raise UserError(f"checks={name} is no check: derive the class from bakeoff.pipeline.audit.check.Check.")
+        raise UserError(f"checks={name} must be a class that derives from bakeoff.pipeline.audit.check.Check.")
     return built
 
 
