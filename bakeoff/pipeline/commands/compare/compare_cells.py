@@ -283,7 +283,7 @@ def _write_notes(
 def write_look_notes(datasets: Sequence[ComparedDataset], n_compared: int, claim: str) -> list[str]:
     """Return a note if more configurations have been scored than those that are compared, which the reader can see."""
     looks = [f"{dataset.n_looks} on {dataset.name}" for dataset in datasets if dataset.n_looks > n_compared]
-    counted = f"More {claim} than the {n_compared} here: {', '.join(looks)}"
+    counted = f"BK37 More {claim} than the {n_compared} here: {', '.join(looks)}"
     return [f"{counted}. The more are scored, the more optimistic the best score is."] if looks else []
 
 
