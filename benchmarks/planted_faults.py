@@ -212,7 +212,6 @@ PLANTS: Mapping[str, Plant] = {
     "undefined scores": Plant("BK25", make_rare, f"learner=naive_bayes {KFOLD} evaluation.metrics=[accuracy,recall]"),
     "accuracy of a rare class": Plant("BK27", make_rare_positive, f"learner=logistic_regression {KFOLD}"),
     "sorted rows": Plant("BK28", make_sorted, "learner=linear_regression evaluation=time_series"),
-    "one split": Plant("BK29", make_line, "learner=naive_bayes"),
     "unequal tuning": Plant(
         "BK31",
         make_line,

@@ -20,6 +20,7 @@ from scipy import stats
 
 import bakeoff
 from bakeoff.learners import REGISTRY
+from bakeoff.pipeline.audit import ACCEPTED_TAG
 from bakeoff.pipeline.commands.compare.comparison import Comparison
 from bakeoff.pipeline.commands.compare.latex_tables import write_tables
 from bakeoff.pipeline.commands.compare.reports import render_report
@@ -216,3 +217,10 @@ def test_the_section_compiles_with_its_references(single: Study, several: Study,
         assert done.returncode == 0, done.stdout
         assert "Warning--" not in done.stdout
     assert "undefined" not in done.stdout
+
+
+def test_findings_of_the_doctor_that_were_accepted_are_named_with_their_reasons(single: Study) -> None:
+    comparison, (first, *others) = single
+    assert "Accepted" not in write_methods(comparison, [first, *others])
+    accepted = replace(first, tags={**first.tags, ACCEPTED_TAG: '{"BK14": "space of the course (2026-01-02)"}'})
+    assert "Accepted: BK14, space of the course (2026-01-02)." in write_methods(comparison, [accepted, *others])
