@@ -567,12 +567,12 @@ class CopiedRows(Check):
     Test: rows that are equal in all columns and the target are counted. In a small table with rounded values, a copy
     may be another case that happens to be equal.
 
-    Cure: audit.duplicates=refuse refuses such splits; remove duplicates from the source.
+    Cure: remove duplicates from the source; audit.duplicates=ignore, if they are cases of their own.
     """
 
     code = "BK07"
     key = "duplicates"
-    cure = "audit.duplicates=refuse"
+    cure = "audit.duplicates=ignore"
 
     def find(self, subject: Table) -> Iterator[Finding]:
         """Yield a finding if rows are tested by a model that was fitted on copies of them."""

@@ -208,7 +208,7 @@ def _examine(
     return Diagnosis(
         name=name,
         findings=tuple(findings),
-        absences=absences,
+        absences=dict(sorted(absences.items())),
         n_checks=len(checks),
         command=request.write_command(),
         pages={check.code: check.page for check in finders},

@@ -14,6 +14,7 @@ from scipy import stats
 from bakeoff.pipeline.audit.check import SEVERE, TIP, Check, Finding
 from bakeoff.pipeline.commands.compare.hypothesis_tests import CorrectedTTest
 from bakeoff.pipeline.commands.doctor.subject import MIN_FOLDS, Baseline, RunSubject
+from bakeoff.pipeline.config.compose_job import SIMPLER_KEY
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.experiment import score_headline
 from bakeoff.pipeline.experiment.experiment import derive_seed
@@ -231,10 +232,14 @@ class Untuned(RunCheck):
 
     def describe(self, subject: RunSubject) -> str:
         """Return the parameters of the space that was not searched."""
-        space = read_option("space", subject.run.stored.params["learner"])
+        space = read_option("space", subject.run.stored.params["learner"]).keys() - {SIMPLER_KEY}
         is_behind = any(each.test.mean > 0 for each in subject.baselines)
         is_tuned = "space" in subject.run.spec["tuning"]
-        return f"not tuned, and behind a baseline: {name_first(space)}" if space and is_behind and not is_tuned else ""
+        return (
+            f"not tuned, and behind a baseline: {name_first(sorted(space))}"
+            if space and is_behind and not is_tuned
+            else ""
+        )
 
 
 @final

@@ -152,8 +152,6 @@ def test_each_cure_that_depends_on_nothing_runs(cure: str, place: Path) -> None:
         data = [*DATA, "dataset.groups=patient", "learner=naive_bayes"]
     if "dataset=" in cure:
         data = ["-m", "learner=sklearn_mean,majority", "on_invalid=skip"]
-    if cure == "audit.duplicates=refuse":
-        data = ["dataset=breast_cancer", "learner=majority"]
     with command_in(place) as bakeoff:
         words = [*data, "evaluation=kfold"] if cure.startswith("evaluation.folds") else data
         kept = [word for word in words if word.partition("=")[0] != cure.partition("=")[0]]
