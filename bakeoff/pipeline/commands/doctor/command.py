@@ -1,19 +1,22 @@
 """``bakeoff doctor``: what a careful colleague would say about a run or a study."""
 
+from dataclasses import asdict
+
 from bakeoff.pipeline.commands.doctor.request import DIAGNOSIS, DoctorRequest
 from bakeoff.pipeline.sweep.request import set_single_threads
+from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.text.wording import print_note
 
 EXIT_FOUND = 1
 
 
-def examine(request: DoctorRequest) -> int:
+def examine(request: DoctorRequest) -> Answer:
     """Examine a run or a sweep by all checks, and print each finding with its code and its cure.
 
     Returns
     -------
-    int
-        1 if a finding has the severity of fail_on=, else 0.
+    Answer
+        Its exit code is 1 if a finding has the severity of fail_on=, else 0.
 
     Raises
     ------
@@ -28,7 +31,8 @@ def examine(request: DoctorRequest) -> int:
 
     diagnosis = diagnose(request, print_note)
     write_report(diagnosis.report, request.form, request.output, lambda: diagnosis.render(request.form))
-    return EXIT_FOUND if diagnosis.fails(request.fail_on) else 0
+    status = EXIT_FOUND if diagnosis.fails(request.fail_on) else 0
+    return Answer("diagnosis", lambda: asdict(diagnosis), status)
 
 
 def read_pages() -> dict[str, str]:

@@ -32,8 +32,9 @@ from bakeoff.pipeline.python.call import own_process_state
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.python.sweep import SweepResult, find_store, list_run_ids
 from bakeoff.pipeline.sweep.refit import load_run
+from bakeoff.pipeline.tables.document import render_document
 from bakeoff.pipeline.tables.markup import render_template
-from bakeoff.pipeline.tables.report import Report, render_document, render_text
+from bakeoff.pipeline.tables.report import Report, render_text
 from bakeoff.pipeline.tables.table import CODE, TEXT, Cell, make_table
 from bakeoff.pipeline.text.wording import count_nouns, equate_p, format_seconds, shorten_id
 from bakeoff.pipeline.tracking.store import open_store

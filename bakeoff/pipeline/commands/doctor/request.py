@@ -56,7 +56,7 @@ class DoctorRequest(RefitRequest):
     seconds: Annotated[float | None, Word(allowed=Bounds(0))] = None
     alpha: Annotated[float, Word(allowed=LEVELS)] = 0.05
     fail_on: Annotated[str, Word(allowed=(NEVER, *SEVERITIES))] = NEVER
-    to: Annotated[str | None, Word(allowed=tuple(FORMATS.values()))] = None
+    to: Annotated[str | None, Word(allowed=(TERMINAL, "html"))] = None
     output: Path | None = None
     keep: bool = True
 
