@@ -128,6 +128,12 @@ COMMANDS: Mapping[str, Command] = {
         "commands.work.command.work_by_hand",
         "commands.work.request.WorkRequest",
     ),
+    "grade": Command(
+        "SHEETS ANSWERS ...",
+        "mark the sheets of a class, and follow each slip through",
+        "commands.grade.command.grade_answers",
+        "commands.grade.request.GradeRequest",
+    ),
     "ship": Command(
         "RUN as=NAME@ALIAS",
         "fit the procedure of a run on all rows, and register the model",
@@ -206,6 +212,7 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "accept": ("compare",),
     "diff": ("compare",),
     "doctor": ("compare", "diff"),
+    "grade": ("work",),
     "paper": ("compare",),
     "reference": ("compare", "paper"),
     "watch": ("compare", "paper"),

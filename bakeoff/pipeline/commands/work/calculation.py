@@ -20,6 +20,8 @@ NUMBER = re.compile(
 EQUALS = " = "
 BOX = "[………]"
 """Stands in place of a result that is left out of an exercise."""
+NAMED_BOX = re.compile(rf"(b\d+)?{re.escape(BOX)}")
+"""A box, on the sheet of a student with its name in front of it."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class HandCalculation:
         The fitted learner, for drawings.
     header : tuple of str
         Lines below the title: the parameters of the learner, and on a sheet a line for the name of a student.
+    code : str
+        The code of a sheet whose boxes have names; empty for others.
     """
 
     title: str
@@ -61,6 +65,7 @@ class HandCalculation:
     problem: Problem | None = None
     learner: Any = None
     header: tuple[str, ...] = ()
+    code: str = ""
 
 
 class Piece(NamedTuple):
@@ -124,7 +129,7 @@ def write_formula(formula: str, digits: int) -> str:
 
 def is_number(text: str) -> bool:
     """Whether a text is a number, or the box of one."""
-    return text == BOX or re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", text) is not None
+    return text.endswith(BOX) or re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", text) is not None
 
 
 def write_ranges(numbers: Sequence[int]) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 import sys
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 DATASET = "dataset."
 DRAWN = ("problem", "learner")
 """What a calculation has for drawings alone, which programs do not receive."""
+CLASS_FILE = "sheets.json"
+"""Beside the sheets of a class: the words that made them, and the code of each sheet with the digest of its file."""
+CODE_DIGITS = 6
 
 
 def work_by_hand(request: WorkRequest) -> int | Answer:
@@ -93,17 +99,41 @@ def _write(calculation: HandCalculation, path: Path | None, request: WorkRequest
         sys.stdout.write(render(calculation, form, request.digits))
 
 
-def _write_folder(request: WorkRequest, folder: Path, students: int) -> None:
-    """Write a sheet and its key for each student, with consecutive seeds."""
-    form = request.find_format(folder)
+def make_class_sheet(request: WorkRequest, number: int) -> tuple[HandCalculation, HandCalculation]:
+    """Return the sheet of a student, from 1, whose boxes have names, and the calculation with all results.
+
+    The code of the sheet, such as s07-3f9a1c, contains a digest of its text.
+    """
+    from bakeoff.pipeline.commands.work.exercise import name_boxes
+
     first = 1 if request.seed is None else request.seed
+    sheet, calculation = make_sheet(replace(request, seed=first + number - 1))
+    digest = hashlib.sha256(render(sheet, TERMINAL, request.digits).encode()).hexdigest()
+    return name_boxes(sheet, calculation, f"s{number:02}-{digest[:CODE_DIGITS]}")
+
+
+def _write_folder(request: WorkRequest, folder: Path, students: int) -> None:
+    """Write a sheet and its key for each student, with consecutive seeds, and what `bakeoff grade` reads."""
+    form = request.find_format(folder)
+    digests = {}
     with fill_folder(folder, "output") as temporary:
-        for number in range(students):
-            pair = make_sheet(replace(request, seed=first + number))
-            for name, calculation in zip(("sheet", "key"), pair, strict=True):
-                file = temporary / f"{name}-{number + 1:02}{EXTENSIONS[form]}"
-                file.write_text(render(calculation, form, request.digits), encoding="utf-8")
+        for number in range(1, students + 1):
+            pair = make_class_sheet(request, number)
+            for name, calculation in zip(("key", "sheet"), reversed(pair), strict=True):
+                text = render(calculation, form, request.digits)
+                file = temporary / f"{name}-{number:02}{EXTENSIONS[form]}"
+                file.write_text(text, encoding="utf-8")
+            digests[calculation.code] = hashlib.sha256(text.encode()).hexdigest()
+        document = {"words": list(_list_words(request)), "format": form, "sheets": digests}
+        (temporary / CLASS_FILE).write_text(json.dumps(document, indent=1), encoding="utf-8")
     print_note(f"{students} sheets and their keys are in {folder}")
+
+
+def _list_words(request: WorkRequest) -> Iterator[str]:
+    """Yield the words of a request, without those of its output."""
+    for key, value in {**asdict(request), **request.words}.items():
+        if value is not None and key not in ("words", "trust", "output", "to"):
+            yield f"{key}={','.join(value) if isinstance(value, tuple) else value}"
 
 
 def _require_output(request: WorkRequest, key: str) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import dropwhile, takewhile
+from itertools import count, dropwhile, islice, takewhile
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,10 @@ CONDITION = re.compile(" [=<≥] ")
 """Separates the name of a feature in the place of a node."""
 ROWS = "rows "
 NAME_LINE = f"Name: {'…' * 20}"
+MARKED = "Boxes with a name, such as b1, are marked; in the others and beside them is room to calculate."
+WORKING = re.compile(r"(·| \+ )[^=]*$|y f\(x\)")
+"""Occurs in what is written into a box on the way to a result, which has no single form."""
+CHOICE = "→"
 RULES = (
     "Fill in the boxes: numbers as fractions, or calculated from exact ones and then rounded to {} decimals; after an "
     "arrow, what is chosen. Branches and classes are in alphabetical order."
@@ -151,6 +155,52 @@ def _hide_results(steps: Sequence[Step], blanked: Collection[int]) -> Iterator[S
         if position in blanked:
             choices.append(step.chosen)
             results += list_results(step)
+
+
+def list_places(step: Step) -> Iterator[tuple[str, str, str]]:
+    """Yield the places of results in a step: the column, the row, and the text there.
+
+    The column of an equation is its symbol, and that of the choice is `CHOICE`.
+    """
+    for equation in EQUATIONS.split(step.formula):
+        yield equation.split(EQUALS)[0], "", equation
+    headings, *rows = step.table or [()]
+    for row in rows:
+        yield from ((str(heading), str(row[0]), f"{cell}") for heading, cell in zip(headings, row, strict=True))
+    yield CHOICE, "", step.chosen
+
+
+def write_places(step: Step, texts: Iterator[str]) -> Step:
+    """Return a step with other texts in the places of its results."""
+    return replace(
+        step,
+        formula=", ".join(islice(texts, len(EQUATIONS.split(step.formula)))),
+        table=(*step.table[:1], *(tuple(islice(texts, len(row))) for row in step.table[1:])),
+        chosen=next(texts),
+    )
+
+
+def name_boxes(sheet: HandCalculation, key: HandCalculation, code: str) -> tuple[HandCalculation, HandCalculation]:
+    """Return a sheet and its key with the names b1, b2, … of the boxes whose results can be marked.
+
+    The code of the sheet follows the line for the name of a student.
+    """
+    numbers = count(1)
+    blanks, solved = [], []
+    for blank, step in zip(sheet.steps, key.steps, strict=False):
+        pairs = [(text, result) for (*_, text), (*_, result) in zip(list_places(blank), list_places(step), strict=True)]
+        names = [
+            f"b{next(numbers)}" if text.endswith(BOX) and not WORKING.search(result) else "" for text, result in pairs
+        ]
+        named = list(zip(names, pairs, strict=True))
+        blanks.append(
+            write_places(blank, (text.removesuffix(BOX) + name + BOX if name else text for name, (text, _) in named))
+        )
+        solved.append(write_places(step, (f"{result} [{name}]" if name else result for name, (_, result) in named)))
+    return (
+        replace(sheet, header=(f"{NAME_LINE} Sheet {code}", *sheet.header[1:], MARKED), steps=(*blanks,), code=code),
+        replace(key, steps=(*solved, key.steps[-1]), code=code),
+    )
 
 
 def list_results(step: Step) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from bakeoff.learners.definitions.steps import Step
-from bakeoff.pipeline.commands.work.calculation import BOX, HandCalculation
+from bakeoff.pipeline.commands.work.calculation import BOX, NAMED_BOX, HandCalculation
 from bakeoff.pipeline.commands.work.text import list_tables, round_steps, split_table, tabulate_rows, tabulate_step
 from bakeoff.pipeline.tables.markup import LATEX_SIGNS
 from bakeoff.pipeline.tables.table import NAME, NUMBER, Cell, Table
@@ -32,7 +32,7 @@ PREAMBLE = r"""% Calculation by hand
 \setlength{\lineskip}{3pt}
 \setlength{\lineskiplimit}{3pt}
 \emergencystretch=3em
-\newcommand{\result}{\fbox{\rule{0pt}{2.4ex}\hspace{7em}}}
+\newcommand{\result}[1]{\fbox{\rule{0pt}{2.4ex}\makebox[7em][l]{\tiny #1}}}
 \newcommand{\step}[2]{\par\medskip\hangindent=2.5em\hangafter=1\makebox[2.5em][l]{\textbf{#1.}}#2\par\nopagebreak}
 \newcommand{\under}[1]{{\par\raggedright\leftskip=2.5em\hangindent=2em\hangafter=1 #1\par}}
 \begin{document}
@@ -63,7 +63,7 @@ IS_PLAIN = re.compile("(?![ĦħĸĿŀŉŦŧ])[ -~¡-ž–—‘’“”„€�
 """Characters that the fonts of a document contain."""
 LETTERS = "A-Za-zÀ-ÖØ-öø-ɏ"
 TOKEN = re.compile(
-    rf"(?P<box>{re.escape(BOX)})|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?P<space> +)|(?P<mean>x\u0304)"
+    rf"(?P<box>{NAMED_BOX.pattern})|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?P<space> +)|(?P<mean>x\u0304)"
     rf"|(?P<word>[{LETTERS}][{LETTERS}0-9_]*|[α-ωΓ-Ω](?:_?\d+|_[{LETTERS}])?)"
     rf"|(?P<power>[{''.join(POWERS)}]+)|(?P<index>[{''.join(INDICES)}]+)|(?P<sign>.)"
 )
@@ -133,7 +133,10 @@ def escape(text: str) -> str:
     $\alpha$\_1 = $-$2 in 50 \% of \texttt{U+72AC}
     """
     breakable = LONG_WORD.sub("\\1\u200b", LIGATURE.sub("\\1\u200c", MINUS.sub("−", " ".join(text.split()))))
-    return r"\result{}".join("".join(map(_escape_sign, SIGN.findall(part))) for part in breakable.split(BOX))
+    pieces = NAMED_BOX.split(breakable)
+    pieces[::2] = ["".join(map(_escape_sign, SIGN.findall(text))) for text in pieces[::2]]
+    pieces[1::2] = [rf"\result{{{name or ''}}}" for name in pieces[1::2]]
+    return "".join(pieces)
 
 
 def write_mathematics(formula: str) -> str:
@@ -197,7 +200,7 @@ def _read_atom(tokens: Tokens) -> Atom:
 def _write_token(token: re.Match[str]) -> str:
     text = token.group()
     if token["box"]:
-        return r"\result{}"
+        return rf"\result{{{text.removesuffix(BOX)}}}"
     if token["number"]:
         mantissa, _, power = text.partition("e")
         return rf"{mantissa}\cdot 10^{{{int(power)}}}" if power else text

@@ -9,6 +9,7 @@ from typing import Any
 from bakeoff.learners.definitions.steps import Branch, Step
 from bakeoff.pipeline.commands.work.calculation import (
     EQUALS,
+    NAMED_BOX,
     HandCalculation,
     split_formula,
     write_formula,
@@ -23,6 +24,10 @@ MINUS = re.compile(r"(?<![^\s(·/,>])-(?=[\w.(Σ√‖<])|(?<= )-(?= )|(?<=\d)-(
 SUBSCRIPT = re.compile(r"(?<!\w)(\w)_(\w)(?!\w)")
 POWER = re.compile(r"(?<=\d)e([+-])0*(\d+)")
 FRACTION = "<math><mfrac><mn>{}</mn><mn>{}</mn></mfrac></math>"
+INPUT = (
+    '<label class="answer"><small>{0}</small> '
+    '<input name="{0}" size="9" autocomplete="off" autocapitalize="off" spellcheck="false"></label>'
+)
 TERM = re.compile(r"\S*<math>\S*")
 """What stands together with a fraction in a line."""
 
@@ -51,6 +56,7 @@ def render_page(calculation: HandCalculation, digits: int) -> str:
         "tables": [replace(tabulate_rows(table), title=title) for title, table in list_tables(calculation)],
         "rows": rows,
         "steps": steps,
+        "is_sheet": calculation.code and not calculation.learner_answer,
         "is_drawn": any(shown.picture for shown in steps),
     }
 
@@ -120,4 +126,5 @@ def write_markup(text: str, digits: int) -> Any:
     shown = POWER.sub(r"·10<sup>\1\2</sup>", shown).replace("<sup>+", "<sup>")
     shown = SUBSCRIPT.sub(r"\1<sub>\2</sub>", shown)
     shown = TERM.sub(r'<span class="term">\g<0></span>', shown)
-    return Markup(MINUS.sub("−", shown).replace("log2", "log₂"))
+    shown = MINUS.sub("−", shown).replace("log2", "log₂")
+    return Markup(NAMED_BOX.sub(lambda box: INPUT.format(box[1]) if box[1] else box[0], shown))

@@ -102,15 +102,18 @@ def test_the_key_is_the_calculation_and_has_the_numbers_of_the_sheet(tmp_path: P
 
 def test_a_class_receives_sheets_with_other_tables_and_their_keys(tmp_path: Path) -> None:
     folder = tmp_path / "class"
-    request = replace(PERCEPTRON, seed=5, blank=0.5, students=3, output=folder)
+    request = replace(PERCEPTRON, seed=5, blank=0.5, students=3, to="terminal", output=folder)
     work_by_hand(request)
     names = sorted(path.name for path in folder.iterdir())
-    assert names == [f"{kind}-0{number}.tex" for kind in ("key", "sheet") for number in (1, 2, 3)]
+    assert names == [*(f"{kind}-0{number}.txt" for kind in ("key", "sheet") for number in (1, 2, 3)), "sheets.json"]
     texts = {path.read_text() for path in folder.iterdir()}
-    assert len(texts) == 6
-    plain = tmp_path / "plain.tex"
+    assert len(texts) == 7
+    plain = tmp_path / "plain.txt"
     work_by_hand(replace(PERCEPTRON, seed=7, output=plain))
-    assert (folder / "key-03.tex").read_text() == plain.read_text()
+    key = (folder / "key-03.txt").read_text()
+    assert re.sub(r"\[b\d+\]|\s", "", key) == re.sub(r"\s", "", plain.read_text())
+    boxes = re.findall(r"(b\d+)\[…+\]", (folder / "sheet-03.txt").read_text())
+    assert boxes == [f"b{number}" for number in range(1, len(boxes) + 1)] == re.findall(r"\[(b\d+)\]", key)
     with pytest.raises(UserError, match=r"output=.* is a folder that is not empty; choose another name"):
         work_by_hand(request)
 
