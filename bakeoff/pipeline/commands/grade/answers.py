@@ -14,6 +14,7 @@ from bakeoff.pipeline.commands.work.calculation import EQUALS, write_formula
 from bakeoff.pipeline.errors import UserError
 
 MAX_BYTES = 1_000_000
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 HEADER = re.compile(r'\s*"?box"?\s*([,;\t])', re.IGNORECASE)
 SIGNS = str.maketrans("−–·×∙", "--***")
 FORMULA = re.compile(r"\s*[=@+](?!\s*[\d.,])|\s*=")
@@ -30,7 +31,7 @@ class HandIn:
 
     Attributes
     ----------
-    path : str
+    file : str
     sheet : str
         The code of the sheet.
     name : str
@@ -38,10 +39,15 @@ class HandIn:
         The name of a box -> what is written into it.
     """
 
-    path: str
+    file: str
     sheet: str
     name: str
     answers: Mapping[str, str]
+
+    @property
+    def student(self) -> tuple[str, str]:
+        """Who has handed in which sheet."""
+        return self.sheet, self.name.casefold()
 
 
 def read_hand_in(file: Path) -> HandIn:
@@ -52,36 +58,40 @@ def read_hand_in(file: Path) -> HandIn:
     UserError
         The file cannot be read, is too large, has no code of a sheet, or answers a box twice.
     """
+    first, *lines = read_text(file).splitlines() or [""]
+    header = HEADER.match(first)
+    if header is None:
+        raise UserError(f"{file.name} does not begin with the line box,answer")
+    answers: dict[str, str] = {}
+    for number, line in enumerate(lines, start=2):
+        # An answer is the rest of its line, so that it may contain a comma without quotation marks.
+        cells = line.partition(header[1])[::2]
+        box, answer = (cell.strip().strip('"').replace('""', '"').strip() for cell in cells)
+        if answers.setdefault(box.lower(), answer) != answer:
+            raise UserError(f"line {number} of {file.name} answers {box} a second time")
+    answers.pop("", None)
+    if not answers.get("sheet"):
+        raise UserError(f"{file.name} has no line sheet,CODE with the code at the top of the sheet")
+    return HandIn(str(file), answers.pop("sheet").lower(), answers.pop("name", ""), answers)
+
+
+def read_text(file: Path) -> str:
+    """Return the text of a file in UTF-8, UTF-16 or the encoding of Windows.
+
+    Raises
+    ------
+    UserError
+        The file cannot be read, or is too large.
+    """
     try:
         with file.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        raise UserError(f"it cannot be read: {error.strerror}") from None
+        raise UserError(f"{file} cannot be read: {error.strerror}.") from None
     if len(content) > MAX_BYTES:
-        raise UserError(f"it has more than {MAX_BYTES:,} bytes, which is no file of answers")
-    lines = _decode(content).splitlines()
-    found = HEADER.match(lines[0]) if lines else None
-    if found is None:
-        raise UserError("its first line is not box,answer")
-    answers: dict[str, str] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        # An answer is the rest of its line, so that it may contain a comma without quotation marks.
-        box, _, answer = line.partition(found[1])
-        box, answer = (text.strip().strip('"').replace('""', '"').strip() for text in (box, answer))
-        if answers.get(box.lower(), answer) != answer:
-            raise UserError(f"line {number} answers {box} again")
-        if box:
-            answers[box.lower()] = answer
-    if not answers.get("sheet"):
-        raise UserError("it has no row sheet,CODE with the code at the top of the sheet")
-    return HandIn(str(file), answers.pop("sheet").lower(), answers.pop("name", ""), answers)
-
-
-def _decode(content: bytes) -> str:
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16", errors="replace")
+        raise UserError(f"{file} has more than {MAX_BYTES:,} bytes, which is no file of answers.")
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-16" if content.startswith(UTF_16) else "utf-8-sig")
     except UnicodeDecodeError:
         return content.decode("cp1252", errors="replace")
 
@@ -136,17 +146,26 @@ def read_key(text: str, column: str) -> Value:
     return text if number is None else number
 
 
-def read_like(key: Value, text: str) -> Value | None:
-    """Return an answer in the form of the key; None if it has not this form."""
+def read_like(key: Value, text: str, known: Mapping[str, str]) -> Value | None:
+    """Return an answer in the form of the key; None if it has not this form.
+
+    Parameters
+    ----------
+    key : float, tuple, frozenset or str
+    text : str
+    known : mapping of str to str
+        The names of classes and features in small letters -> the names.
+    """
     if is_formula(text) or len(text) > MAX_LETTERS:
         return None
     if isinstance(key, float):
         return read_number(text.split("=")[-1])
     if isinstance(key, tuple):
-        return read_numbers(text, len(key))
+        return read_numbers(text, len(key)) or read_numbers(text) or None
     if isinstance(key, frozenset):
         return frozenset(map(int, re.findall(r"\d+", text))) or None
-    return text or None
+    parts = re.split(r"\s*(=|<|≥)\s*", text.replace(">=", "≥"))
+    return " ".join(known.get(part.casefold(), part) for part in parts) or None
 
 
 def agree(a: Value | None, b: Value | None, tolerance: float, digits: int) -> bool:

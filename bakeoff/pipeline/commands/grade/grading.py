@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from bakeoff.pipeline.commands.grade.answers import HandIn, read_hand_in
+from bakeoff.pipeline.commands.grade.answers import HandIn, read_hand_in, read_text
 from bakeoff.pipeline.commands.grade.marking import Mark, mark_sheet
 from bakeoff.pipeline.commands.grade.request import HIDE, GradeRequest
 from bakeoff.pipeline.commands.grade.scheme import read_scheme
@@ -18,10 +19,7 @@ from bakeoff.pipeline.commands.work.command import CLASS_FILE, make_class_sheet
 from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tables.output_file import EXTENSIONS
-from bakeoff.pipeline.text.wording import name_first
-
-MAX_CLASS_BYTES = 1_000_000
+from bakeoff.pipeline.text.wording import count_nouns
 
 
 @dataclass(frozen=True)
@@ -36,35 +34,36 @@ class Marked:
         The name of the student; empty if names are hidden.
     marks : sequence of Mark
     notes : sequence of str
-        What could not be marked.
+        What was not marked.
     """
 
     label: str
     name: str
     marks: Sequence[Mark]
-    notes: Sequence[str]
+    notes: Sequence[str] = ()
+
+    @property
+    def score(self) -> str:
+        """The points, and those that could be reached."""
+        return f"{self.points:.4g} of {sum(mark.most for mark in self.marks):.4g}"
 
     @property
     def points(self) -> float:
         """The points that were reached."""
         return sum(mark.points for mark in self.marks)
 
-    @property
-    def most(self) -> float:
-        """The points that could be reached."""
-        return sum(mark.most for mark in self.marks)
-
 
 @dataclass(frozen=True)
 class ClassMarks:
-    """The marks of a class, in the order of its sheets.
+    """The marks of a class.
 
     Attributes
     ----------
     students : sequence of Marked
+        In the order of their sheets and names.
     n_sheets : int
     refused : mapping of str to str
-        A file that could not be marked -> the reason.
+        A file that was not marked -> the reason.
     notes : sequence of str
     """
 
@@ -74,94 +73,104 @@ class ClassMarks:
     notes: Sequence[str]
 
 
+@dataclass(frozen=True)
+class SheetFolder:
+    """The sheets that `bakeoff work` has written into a folder.
+
+    Attributes
+    ----------
+    request : WorkRequest
+        Makes the sheets.
+    files : mapping of str to str
+        The code of each sheet -> the SHA-256 of its file.
+    """
+
+    request: WorkRequest
+    files: Mapping[str, str]
+
+    def list_changes(self, folder: Path, extension: str) -> Iterator[str]:
+        """Yield notes on sheets that were changed after they were made."""
+        for number, (code, digest) in enumerate(self.files.items(), start=1):
+            file = folder / f"sheet-{number:02}{extension}"
+            if file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+                yield f"{file.name} was changed after it was made; sheet {code} is marked as it was made"
+
+    def make_key(self, code: str) -> HandCalculation:
+        """Return the key of a sheet.
+
+        Raises
+        ------
+        UserError
+            There is no such sheet, or it cannot be made again.
+        """
+        numbers = {known.partition("-")[0]: known for known in self.files}
+        known = numbers.get(code.partition("-")[0])
+        if known is None:
+            raise UserError(f"there is no sheet {code} in this folder, which has {', '.join([*self.files][:3])}, …")
+        if known != code:
+            raise UserError(f"sheet {code} is not {known} of this folder: sheets were made anew after it was printed")
+        _, key = make_class_sheet(self.request, [*self.files].index(code) + 1)
+        if key.code != code:
+            raise UserError(f"sheet {code} cannot be made again, because its table or bakeoff was changed")
+        return key
+
+
+def read_folder(folder: Path) -> tuple[SheetFolder, list[str]]:
+    """Return the sheets of a folder, and notes on those that were changed.
+
+    Raises
+    ------
+    UserError
+        The folder has no sheets.
+    """
+    file = folder / CLASS_FILE
+    try:
+        document = json.loads(read_text(file))
+        words = [*map(str, document["words"]), f"output={folder}"]
+        sheets = SheetFolder(read_request("work", WorkRequest, words), dict(document["sheets"]))
+        return sheets, [*sheets.list_changes(folder, str(document["extension"]))]
+    except (ValueError, LookupError, TypeError) as error:
+        raise UserError(
+            f"{file} does not describe sheets ({error}); write them with bakeoff work students=30."
+        ) from None
+
+
 def grade_class(request: GradeRequest) -> ClassMarks:
     """Mark the answers of a class.
 
     Raises
     ------
     UserError
-        The folder has no sheets, or they cannot be made again, or the scheme does not fit them.
+        The folder has no sheets, or the scheme does not fit them.
     """
-    words, codes, notes = _read_class(request.task)
-    made: dict[str, HandCalculation] = {}
-    hand_ins: list[HandIn] = []
+    sheets, notes = read_folder(request.task)
+    make_key = cache(sheets.make_key)
+    marked: dict[HandIn, list[Mark]] = {}
     refused: dict[str, str] = {}
     for file in dict.fromkeys(request.files):
         try:
             hand_in = read_hand_in(Path(file))
-            if hand_in.sheet not in codes:
-                raise UserError(_explain_code(hand_in.sheet, codes))
-            if hand_in.sheet not in made:
-                made[hand_in.sheet] = _make_key(words, hand_in.sheet, codes)
-            hand_ins.append(hand_in)
+            marked[hand_in] = mark_sheet(make_key(hand_in.sheet), hand_in, sheets.request.digits)
         except UserError as error:
             refused[file] = str(error)
-    counts = Counter((each.sheet, each.name.casefold()) for each in hand_ins)
-    for each in [each for each in hand_ins if counts[each.sheet, each.name.casefold()] > 1]:
-        others = [other.path for other in hand_ins if (other.sheet, other.name) == (each.sheet, each.name)]
-        refused[each.path] = f"sheet {each.sheet} was handed in more than once: {name_first(sorted(others))}; keep one"
-        hand_ins.remove(each)
-    marked = {each: mark_sheet(made[each.sheet], each, words.digits) for each in hand_ins}
     scheme = read_scheme(request.scheme, sorted({mark.step for marks in marked.values() for mark in marks}))
-    # The order of the files has no effect.
-    ordered = sorted(hand_ins, key=lambda each: (each.sheet, each.name, sorted(each.answers.items())))
-    labels = Counter[str]()
+    times = Counter(hand_in.student for hand_in in marked)
+    labels: Counter[str] = Counter()
     students = []
-    for each in ordered:
-        number = each.sheet.partition("-")[0]
+    # The order of the files has no effect.
+    for hand_in in sorted(marked, key=lambda each: (each.student, sorted(each.answers.items()))):
+        if times[hand_in.student] > 1:
+            refused[hand_in.file] = f"sheet {hand_in.sheet} was handed in more than once under this name; keep one file"
+            continue
+        number = hand_in.sheet.partition("-")[0]
         labels[number] += 1
         label = number if labels[number] == 1 else f"{number}-{labels[number]}"
-        boxes = {mark.cell.box for mark in marked[each]}
-        unknown = sorted(set(each.answers) - boxes)
+        name = "" if request.names == HIDE else hand_in.name
+        unknown = sorted(set(hand_in.answers) - {mark.cell.box for mark in marked[hand_in]})
         remarks = (
-            [f"{label}: {', '.join(unknown)} are not boxes of this sheet; their answers are not marked"]
+            [f"{label}: {count_nouns(len(unknown), 'answer')} to unknown boxes, such as {unknown[0]}"]
             if unknown
             else []
         )
-        name = "" if request.names == HIDE else each.name
-        students.append(Marked(label, name, scheme.award(marked[each]), remarks))
-    return ClassMarks(students, len(codes), refused, notes)
-
-
-def _read_class(folder: Path) -> tuple[WorkRequest, list[str], list[str]]:
-    """Return the request that made the sheets of a folder, their codes, and notes on files that were changed."""
-    file = folder / CLASS_FILE
-    try:
-        if file.stat().st_size > MAX_CLASS_BYTES:
-            raise ValueError("it is too large")
-        document = json.loads(file.read_text(encoding="utf-8"))
-        words, digests, form = (
-            [*map(str, document["words"])],
-            dict(document["sheets"]),
-            EXTENSIONS[document["format"]],
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{folder} is not a folder of sheets: {file.name} in it cannot be read ({error}). Write one with bakeoff "
-            "work … blank=0.6 students=30 output=sheets."
-        ) from None
-    request = read_request("work", WorkRequest, [*words, f"output={folder}"])
-    notes = []
-    for number, (code, digest) in enumerate(digests.items(), start=1):
-        sheet = folder / f"sheet-{number:02}{form}"
-        if sheet.is_file() and hashlib.sha256(sheet.read_bytes()).hexdigest() != digest:
-            notes.append(f"{sheet.name} was changed after it was made; {code} is marked as it was made")
-    return request, [*digests], notes
-
-
-def _make_key(request: WorkRequest, code: str, codes: Sequence[str]) -> HandCalculation:
-    _, key = make_class_sheet(request, codes.index(code) + 1)
-    if key.code != code:
-        raise UserError(
-            f"sheet {code} cannot be made again (it would be {key.code}): its table or this program has changed; "
-            "restore the table, or grade with the version that made the sheets"
-        )
-    return key
-
-
-def _explain_code(code: str, codes: Sequence[str]) -> str:
-    number = code.partition("-")[0]
-    same = [each for each in codes if each.partition("-")[0] == number]
-    if same:
-        return f"sheet {code} is not {same[0]} of this folder: the sheets were made anew after it was printed"
-    return f"sheet {code} is not one of this folder, which has {codes[0]} to {codes[-1]}"
+        students.append(Marked(label, name, scheme.award(marked[hand_in]), remarks))
+    return ClassMarks(students, len(sheets.files), refused, notes)

@@ -1,7 +1,7 @@
 """The paper of a student: the places of results on a sheet, with what the student or the key has there."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -81,6 +81,12 @@ class Paper:
         """The rows as the learner receives them."""
         assert self.calculation.problem is not None
         return self.calculation.problem
+
+    def list_words(self) -> Iterator[str]:
+        """Yield the names of the features, the classes, and the values of nominal features."""
+        problem = self.problem
+        nominal = problem.X[:, sorted(problem.nominal)]
+        yield from map(str, (*problem.features, *problem.y, *nominal.ravel()))
 
     def read(self, cell: Cell) -> Any:
         """Return the student's result in a place, or that of the key."""

@@ -151,6 +151,7 @@ def find_positions(at: Place, row: Any) -> Any:
 
 QUANTITIES: Mapping[str, Callable[[Place], Any]] = {
     "X": lambda at: at.problem.X,
+    "all_rows": lambda at: np.arange(len(at.problem.y)),
     "branch": choose_branch,
     "classes": list_classes,
     "curvatures": lambda at: np.column_stack([[*at.find_column(name).values()] for name in at.find_column("ω")]),
@@ -175,7 +176,10 @@ QUANTITIES: Mapping[str, Callable[[Place], Any]] = {
 
 def read_results(find: Callable[..., Mapping[str, Any]], at: Place, *names: str) -> np.ndarray:
     """Return the results of a column as an array."""
-    return np.array([*find(at, *names).values()])
+    results = find(at, *names)
+    if not results:
+        raise LookupError(names)
+    return np.array([*results.values()])
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {

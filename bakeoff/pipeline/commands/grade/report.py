@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from bakeoff.pipeline.commands.grade.grading import ClassMarks, Marked
-from bakeoff.pipeline.commands.grade.marking import EMPTY, FOLLOWS, WRONG, Mark
+from bakeoff.pipeline.commands.grade.marking import EMPTY, FOLLOWS, RIGHT, WRONG, Mark
 from bakeoff.pipeline.commands.work.calculation import write_formula, write_ranges
 from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.tables.report import Report, render_page
@@ -18,17 +18,14 @@ from bakeoff.pipeline.text.wording import count_nouns, format_percent
 
 MOST_FREQUENT = 3
 """The slips of a class that the overview names."""
+SHOWN_DIGITS = 4
 
 
 def list_lines(marks: ClassMarks) -> Iterator[str]:
-    """Yield the lines of a terminal: one for each student, files that were not marked, and the class."""
-    rows = [
-        [each.label, each.name, f"{each.points:g} of {each.most:g}", "; ".join(describe_marks(each.marks))]
-        for each in marks.students
-    ]
+    """Yield the lines of a terminal: one for each student, files that were not marked, notes, and the class."""
+    rows = [[each.label, each.name, each.score, "; ".join(describe_marks(each.marks))] for each in marks.students]
     yield from align_lines(make_table("", [""] * 4, rows)) if rows else ()
-    for file, reason in sorted(marks.refused.items()):
-        yield f"not marked: {file}: {reason}"
+    yield from (f"not marked: {file}: {reason}" for file, reason in sorted(marks.refused.items()))
     yield from (note for each in marks.students for note in each.notes)
     yield from marks.notes
     yield f"class: {'; '.join(describe_class(marks))}"
@@ -36,32 +33,25 @@ def list_lines(marks: ClassMarks) -> Iterator[str]:
 
 def describe_marks(marks: Sequence[Mark]) -> Iterator[str]:
     """Yield what a student lost, step by step, and where the rest is right with these numbers."""
-    by_step: dict[int, list[Mark]] = defaultdict(list)
+    faults = {WRONG: "is wrong", EMPTY: "is empty"}
+    lost: Counter[tuple[int, str]] = Counter()
     for mark in marks:
-        by_step[mark.step].append(mark)
-    for step, own in by_step.items():
-        for slip in dict.fromkeys(mark.slip for mark in own if mark.slip):
-            lost = sum(mark.most - mark.points for mark in own if mark.slip == slip)
-            yield f"step {step}: {slip.name} ({-lost:.3g}): {slip.sentence}"
-        for verdict in (WRONG, EMPTY):
-            boxes = [mark for mark in own if mark.verdict == verdict]
-            if boxes:
-                lost = sum(mark.most for mark in boxes)
-                yield f"step {step}: {', '.join(mark.cell.box for mark in boxes)} {verdict} ({-lost:.3g})"
-    following = [step for step, own in by_step.items() if any(mark.verdict == FOLLOWS for mark in own)]
+        fault = mark.slip.name if mark.slip else faults.get(mark.verdict, "")
+        # A step with many wrong boxes is one remark.
+        lost[mark.step, fault] += mark.most - mark.points
+    yield from (f"step {step}: {fault} (-{points:.3g})" for (step, fault), points in lost.items() if fault)
+    following = sorted({mark.step for mark in marks if mark.verdict == FOLLOWS})
     if following:
-        noun = "steps" if len(following) > 1 else "step"
-        yield f"{noun} {write_ranges(following)}: right with these numbers"
+        yield f"step {write_ranges(following)}: right with these numbers"
 
 
 def describe_class(marks: ClassMarks) -> Iterator[str]:
     """Yield how many sheets were handed in, the mean, and the most frequent slips."""
-    n_marked = len({each.label.partition("-")[0] for each in marks.students})
-    n_files = len(marks.students)
-    mean = f", mean {sum(each.points for each in marks.students) / n_files:.3g}" if n_files else ""
-    yield f"{n_marked} of {count_nouns(marks.n_sheets, 'sheet')} handed in{mean}"
+    points = [each.points for each in marks.students]
+    mean = f", mean {sum(points) / len(points):.3g}" if points else ""
+    yield f"{len(points)} handed in of {count_nouns(marks.n_sheets, 'sheet')}{mean}"
     for (step, name), count in count_slips(marks).most_common(MOST_FREQUENT):
-        yield f"{format_percent(count / n_files)} {name} in step {step}"
+        yield f"{format_percent(count / len(points))}: {name} in step {step}"
 
 
 def count_slips(marks: ClassMarks) -> Counter[tuple[int, str]]:
@@ -72,72 +62,61 @@ def count_slips(marks: ClassMarks) -> Counter[tuple[int, str]]:
 
 def write_folder(folder: Path, marks: ClassMarks, command: str) -> None:
     """Write marks.csv, boxes.csv, the page of the class, and the page of each student."""
+    boxes = {each: pd.DataFrame(map(describe_box, each.marks)) for each in marks.students}
     rows = [
-        {
-            "sheet": each.label,
-            "name": each.name,
-            "points": each.points,
-            "of": each.most,
-            **Counter(f"{mark.verdict}" for mark in each.marks),
-        }
+        {"sheet": each.label, "name": each.name, "points": each.points, "of": sum(mark.most for mark in each.marks)}
         for each in marks.students
     ]
-    write_csv(pd.DataFrame(rows).fillna(0), folder / "marks.csv")
-    boxes = [
-        {"sheet": each.label, "name": each.name, **describe_box(mark)} for each in marks.students for mark in each.marks
-    ]
-    write_csv(pd.DataFrame(boxes), folder / "boxes.csv")
-    for each in marks.students:
-        (folder / f"{each.label}.html").write_text(render_page(report_student(each, command)), encoding="utf-8")
-    (folder / "class.html").write_text(render_page(report_class(marks, command)), encoding="utf-8")
+    write_csv(pd.DataFrame(rows), folder / "marks.csv")
+    named = [table.assign(sheet=each.label, name=each.name) for each, table in boxes.items()]
+    write_csv(pd.concat(named) if named else pd.DataFrame(), folder / "boxes.csv")
+    reports = {each.label: report_student(each, table, command) for each, table in boxes.items()}
+    for name, report in {**reports, "class": report_class(marks, command)}.items():
+        (folder / f"{name}.html").write_text(render_page(report), encoding="utf-8")
 
 
 def describe_box(mark: Mark) -> dict[str, str]:
     """Return the columns of a box in tables."""
+    right = "" if mark.verdict == RIGHT else write_value(mark.cell.key)
     return {
         "box": mark.cell.box,
-        "step": f"{mark.step}",
+        "step": str(mark.step),
         "result": f"{mark.cell.column} {mark.cell.row}".strip(),
         "answer": mark.answer,
         "mark": "right with your numbers" if mark.verdict == FOLLOWS else mark.verdict,
-        "points": f"{mark.points:g} of {mark.most:g}",
-        "right answer": "" if mark.verdict == "right" else show_value(mark.cell.key),
-        "remark": mark.remark or (f"{mark.slip.name}: {mark.slip.sentence}" if mark.slip else ""),
+        "points": f"{mark.points:.4g} of {mark.most:.4g}",
+        "right answer": right,
+        "remark": mark.remark,
     }
 
 
-def show_value(value: object) -> str:
+def write_value(value: object) -> str:
     """Return the result of a key as it is written on paper."""
     if isinstance(value, frozenset | tuple):
-        return ", ".join(show_value(each) for each in (sorted(value) if isinstance(value, frozenset) else value))
-    return write_formula(str(value), 4)
+        return ", ".join(map(write_value, sorted(value) if isinstance(value, frozenset) else value))
+    return write_formula(str(value), SHOWN_DIGITS)
 
 
-def report_student(marked: Marked, command: str) -> Report:
+def report_student(marked: Marked, boxes: pd.DataFrame, command: str) -> Report:
     """Return the page of a student."""
-    rows = [[*describe_box(mark).values()] for mark in marked.marks]
-    table = tabulate("Boxes", list(describe_box(marked.marks[0])) if rows else ["box"], rows)
-    title = f"Sheet {marked.label}{f' of {marked.name}' if marked.name else ''}: {marked.points:g} of {marked.most:g}"
-    return Report(title, "", [*describe_marks(marked.marks)], [(table, [])], marked.notes, command)
+    title = " ".join(filter(None, ["Sheet", marked.label, marked.name]))
+    sections = [(tabulate("Boxes", boxes), [])]
+    return Report(f"{title}: {marked.score}", "", [*describe_marks(marked.marks)], sections, marked.notes, command)
 
 
 def report_class(marks: ClassMarks, command: str) -> Report:
-    """Return the page of a class: its students, and how often each slip was made in each step."""
-    students = [
-        [each.label, each.name, f"{each.points:g}", f"{each.most:g}", "; ".join(describe_marks(each.marks))]
-        for each in marks.students
-    ]
-    slips = [[f"{step}", name, f"{count}"] for (step, name), count in count_slips(marks).most_common()]
-    refused = [[file, reason] for file, reason in sorted(marks.refused.items())]
-    sections = [
-        (tabulate("Students", ["sheet", "name", "points", "of", "remarks"], students), []),
-        (tabulate("Slips", ["step", "slip", "students"], slips), []),
-        (tabulate("Not marked", ["file", "reason"], refused), []),
-    ]
-    shown = [(table, notes) for table, notes in sections if table.rows]
-    return Report("Marks of the class", "", [*describe_class(marks)], shown, marks.notes, command)
+    """Return the page of a class: its students, how often each slip was made in each step, and what was not marked."""
+    students = [(each.label, each.name, each.score, "; ".join(describe_marks(each.marks))) for each in marks.students]
+    slips = [(step, name, count) for (step, name), count in count_slips(marks).most_common()]
+    tables = {
+        "Students": pd.DataFrame(students, columns=["sheet", "name", "points", "remarks"]),
+        "Slips": pd.DataFrame(slips, columns=["step", "slip", "students"]),
+        "Not marked": pd.DataFrame(sorted(marks.refused.items()), columns=["file", "reason"]),
+    }
+    sections = [(tabulate(title, table), []) for title, table in tables.items() if len(table)]
+    return Report("Marks of the class", "", [*describe_class(marks)], sections, marks.notes, command)
 
 
-def tabulate(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table of text."""
-    return make_table(title, [Cell(column, TEXT) for column in columns], rows)
+def tabulate(title: str, table: pd.DataFrame) -> Table:
+    """Return a table of texts."""
+    return make_table(title, [Cell(name, TEXT) for name in table.columns], table.astype(str).to_numpy().tolist())

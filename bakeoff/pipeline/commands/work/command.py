@@ -124,7 +124,7 @@ def _write_folder(request: WorkRequest, folder: Path, students: int) -> None:
                 file = temporary / f"{name}-{number:02}{EXTENSIONS[form]}"
                 file.write_text(text, encoding="utf-8")
             digests[calculation.code] = hashlib.sha256(text.encode()).hexdigest()
-        document = {"words": list(_list_words(request)), "format": form, "sheets": digests}
+        document = {"words": list(_list_words(request)), "extension": EXTENSIONS[form], "sheets": digests}
         (temporary / CLASS_FILE).write_text(json.dumps(document, indent=1), encoding="utf-8")
     print_note(f"{students} sheets and their keys are in {folder}")
 
