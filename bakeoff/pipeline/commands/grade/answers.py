@@ -21,7 +21,7 @@ FORMULA = re.compile(r"\s*[=@+](?!\s*[\d.,])|\s*=")
 NUMBER = r"[-+]?(?:\d+{0}\d*|{0}\d+|\d+)(?:e[-+]?\d+)?(?:/\d+)?"
 LISTED = [re.compile(rf"(?<![\w.])(?a:{NUMBER.format(sign)})", re.IGNORECASE) for sign in ("[.,]", r"\.")]
 """Numbers of a list; a comma in a number is one of its decimals, or else stands between numbers."""
-LIST = re.compile(r"\(.*,.*\)|\d+ passes")
+LIST = re.compile(r"\(.*,.*\)|\d+ passes|\S+ : ")
 Value = float | tuple[float, ...] | frozenset[int] | str
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+from pathlib import Path
 
 from bakeoff.pipeline.commands.grade.request import GradeRequest
 from bakeoff.pipeline.errors import UserError
@@ -23,21 +23,27 @@ def grade_answers(request: GradeRequest) -> int:
     Raises
     ------
     UserError
-        The folder has no sheets, the scheme does not fit them, or the output cannot be written.
+        There are no answers or sheets, the scheme does not fit them, or the output cannot be written.
     """
+    from bakeoff.pipeline.commands.grade.claims import judge_claim, read_exercise
     from bakeoff.pipeline.commands.grade.grading import grade_class
-    from bakeoff.pipeline.commands.grade.report import list_lines, write_folder
+    from bakeoff.pipeline.commands.grade.report import list_claims, list_lines, write_claims, write_folder
 
     if not request.files:
         raise UserError(f"no answers were given; name their files, as in bakeoff grade {request.task} answers/*.csv.")
     if request.output is not None:
         require_output_folder(request.output, "output")
-    marks = grade_class(request)
-    for line in list_lines(marks):
+    if request.task.is_dir():
+        marks = grade_class(request)
+        lines, write, is_refused = list_lines(marks), write_folder, bool(marks.refused)
+    else:
+        exercise = read_exercise(request.task)
+        marks = [judge_claim(exercise, Path(file)) for file in sorted({*request.files})]
+        lines, write, is_refused = list_claims(marks), write_claims, False
+    for line in lines:
         print(show_controls(line))
     if request.output is not None:
-        command = shlex.join(["bakeoff", "grade", str(request.task), f"({len(request.files)} files)"])
         with fill_folder(request.output, "output") as folder:
-            write_folder(folder, marks, command)
-        print_note(f"marks.csv, boxes.csv and the pages are in {request.output}")
-    return EXIT_REFUSED if marks.refused else 0
+            write(folder, marks)
+        print_note(f"marks.csv and the pages are in {request.output}")
+    return EXIT_REFUSED if is_refused else 0

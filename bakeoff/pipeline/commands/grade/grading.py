@@ -45,12 +45,17 @@ class Marked:
     @property
     def score(self) -> str:
         """The points, and those that could be reached."""
-        return f"{self.points:.4g} of {sum(mark.most for mark in self.marks):.4g}"
+        return f"{self.points:.4g} of {self.most:.4g}"
 
     @property
     def points(self) -> float:
         """The points that were reached."""
         return sum(mark.points for mark in self.marks)
+
+    @property
+    def most(self) -> float:
+        """The points that could be reached."""
+        return sum(mark.most for mark in self.marks)
 
 
 @dataclass(frozen=True)

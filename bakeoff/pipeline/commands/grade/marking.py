@@ -104,7 +104,7 @@ class Judge:
         return Mark(cell, answer, SLIP if slip else WRONG, slip)
 
     def _measure_unit(self, value: Value) -> float:
-        """Return a unit of the last digit, by which a result may differ; small numbers have as many digits as others."""
+        """Return a unit of the last digit, by which a result may differ; small numbers have as many digits."""
         unit = 10.0**-self.digits
         return unit * abs(value) * 10 if isinstance(value, float) and 0 < abs(value) < unit else unit
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bakeoff.learners.definitions.splits import Question, answers
-from bakeoff.learners.definitions.steps import Problem, Step
+from bakeoff.learners.definitions.steps import Step
 from bakeoff.pipeline.commands.grade.answers import Value, read_key
 from bakeoff.pipeline.commands.work.calculation import HandCalculation
 from bakeoff.pipeline.commands.work.exercise import CHOICE, list_places
@@ -45,7 +45,7 @@ class Cell:
 def list_cells(key: HandCalculation) -> list[Cell]:
     """Return the places of results of a key whose boxes have names, in their order."""
     cells = []
-    for position, step in enumerate(key.steps[:-1]):
+    for position, step in enumerate(key.steps):
         for column, row, text in list_places(step):
             result, box = BOX_NAME.fullmatch(text).groups()
             label, _ = BOX_NAME.fullmatch(row).groups()
@@ -77,14 +77,16 @@ class Paper:
     tolerance: float = 1e-9
 
     @property
-    def problem(self) -> Problem:
-        """The rows as the learner receives them."""
-        assert self.calculation.problem is not None
+    def problem(self) -> Any:
+        """The rows as the learner receives them; None for a single step."""
         return self.calculation.problem
 
     def list_words(self) -> Iterator[str]:
         """Yield the names of the features, the classes, and the values of nominal features."""
         problem = self.problem
+        # A single step has no rows.
+        if problem is None:
+            return
         nominal = problem.X[:, sorted(problem.nominal)]
         yield from map(str, (*problem.features, *problem.y, *nominal.ravel()))
 
@@ -110,8 +112,8 @@ class Place:
         return self.paper.calculation.steps[self.cell.step]
 
     @property
-    def problem(self) -> Problem:
-        """The rows as the learner receives them."""
+    def problem(self) -> Any:
+        """The rows as the learner receives them; None for a single step."""
         return self.paper.problem
 
     @property

@@ -18,7 +18,7 @@ from bakeoff.learners.definitions.splits import IMPURITIES, answers, entropy, la
 from bakeoff.learners.definitions.svm import choose_kernel
 from bakeoff.pipeline.commands.grade.paper import Place
 
-MERITS = ("gain ratio", "gain", "votes", "P(class | x)", "P", "f(x)")
+MERITS = ("gain ratio", "gain", "votes", "P(class | x)", "P", "f(x)", "score without its subtree")
 """The columns by whose largest number a step chooses its row."""
 MAX_TIES = 1000
 """The sets of nearest rows that are listed if many distances are equal."""

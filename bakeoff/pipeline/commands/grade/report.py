@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -19,6 +20,8 @@ from bakeoff.pipeline.text.wording import count_nouns, format_percent
 MOST_FREQUENT = 3
 """The slips of a class that the overview names."""
 SHOWN_DIGITS = 4
+COLUMNS = ("box", "answer", "mark", "right answer", "points", "step", "result")
+COMMAND = "bakeoff grade SHEETS ANSWERS output=FOLDER"
 
 
 def list_lines(marks: ClassMarks) -> Iterator[str]:
@@ -60,34 +63,33 @@ def count_slips(marks: ClassMarks) -> Counter[tuple[int, str]]:
     return Counter(pair for own in pairs for pair in sorted(own))
 
 
-def write_folder(folder: Path, marks: ClassMarks, command: str) -> None:
+def write_folder(folder: Path, marks: ClassMarks) -> None:
     """Write marks.csv, boxes.csv, the page of the class, and the page of each student."""
-    boxes = {each: pd.DataFrame(map(describe_box, each.marks)) for each in marks.students}
     rows = [
-        {"sheet": each.label, "name": each.name, "points": each.points, "of": sum(mark.most for mark in each.marks)}
-        for each in marks.students
+        {"sheet": each.label, "name": each.name, **describe_box(mark)} for each in marks.students for mark in each.marks
     ]
-    write_csv(pd.DataFrame(rows), folder / "marks.csv")
-    named = [table.assign(sheet=each.label, name=each.name) for each, table in boxes.items()]
-    write_csv(pd.concat(named) if named else pd.DataFrame(), folder / "boxes.csv")
-    reports = {each.label: report_student(each, table, command) for each, table in boxes.items()}
-    for name, report in {**reports, "class": report_class(marks, command)}.items():
+    boxes = pd.DataFrame(rows, columns=["sheet", "name", *COLUMNS])
+    write_csv(boxes, folder / "boxes.csv")
+    students = [(each.label, each.name, each.points, each.most) for each in marks.students]
+    write_csv(pd.DataFrame(students, columns=["sheet", "name", "points", "of"]), folder / "marks.csv")
+    reports = {each.label: report_student(each, boxes[boxes["sheet"] == each.label]) for each in marks.students}
+    for name, report in {**reports, "class": report_class(marks)}.items():
         (folder / f"{name}.html").write_text(render_page(report), encoding="utf-8")
 
 
 def describe_box(mark: Mark) -> dict[str, str]:
     """Return the columns of a box in tables."""
-    right = "" if mark.verdict == RIGHT else write_value(mark.cell.key)
-    return {
-        "box": mark.cell.box,
-        "step": str(mark.step),
-        "result": f"{mark.cell.column} {mark.cell.row}".strip(),
-        "answer": mark.answer,
-        "mark": "right with your numbers" if mark.verdict == FOLLOWS else mark.verdict,
-        "points": f"{mark.points:.4g} of {mark.most:.4g}",
-        "right answer": right,
-        "remark": mark.remark,
-    }
+    verdict = "right with your numbers" if mark.verdict == FOLLOWS else mark.verdict
+    cells = (
+        mark.cell.box,
+        mark.answer,
+        ": ".join(filter(None, [verdict, mark.remark])),
+        "" if mark.verdict == RIGHT else write_value(mark.cell.key),
+        f"{mark.points:.4g} of {mark.most:.4g}",
+        str(mark.step),
+        f"{mark.cell.column} {mark.cell.row}".strip(),
+    )
+    return dict(zip(COLUMNS, cells, strict=True))
 
 
 def write_value(value: object) -> str:
@@ -97,14 +99,14 @@ def write_value(value: object) -> str:
     return write_formula(str(value), SHOWN_DIGITS)
 
 
-def report_student(marked: Marked, boxes: pd.DataFrame, command: str) -> Report:
+def report_student(marked: Marked, boxes: pd.DataFrame) -> Report:
     """Return the page of a student."""
     title = " ".join(filter(None, ["Sheet", marked.label, marked.name]))
-    sections = [(tabulate("Boxes", boxes), [])]
-    return Report(f"{title}: {marked.score}", "", [*describe_marks(marked.marks)], sections, marked.notes, command)
+    sections = [(tabulate("Boxes", boxes[[*COLUMNS]]), [])]
+    return Report(f"{title}: {marked.score}", "", [*describe_marks(marked.marks)], sections, marked.notes, COMMAND)
 
 
-def report_class(marks: ClassMarks, command: str) -> Report:
+def report_class(marks: ClassMarks) -> Report:
     """Return the page of a class: its students, how often each slip was made in each step, and what was not marked."""
     students = [(each.label, each.name, each.score, "; ".join(describe_marks(each.marks))) for each in marks.students]
     slips = [(step, name, count) for (step, name), count in count_slips(marks).most_common()]
@@ -114,9 +116,23 @@ def report_class(marks: ClassMarks, command: str) -> Report:
         "Not marked": pd.DataFrame(sorted(marks.refused.items()), columns=["file", "reason"]),
     }
     sections = [(tabulate(title, table), []) for title, table in tables.items() if len(table)]
-    return Report("Marks of the class", "", [*describe_class(marks)], sections, marks.notes, command)
+    return Report("Marks of the class", "", [*describe_class(marks)], sections, marks.notes, COMMAND)
 
 
 def tabulate(title: str, table: pd.DataFrame) -> Table:
     """Return a table of texts."""
     return make_table(title, [Cell(name, TEXT) for name in table.columns], table.astype(str).to_numpy().tolist())
+
+
+def list_claims(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a line for each configuration that was handed in."""
+    cells = [[row["answer"], f"{row['points']} of {row['of']}", row["reason"]] for row in rows]
+    return align_lines(make_table("", [""] * 3, cells))
+
+
+def write_claims(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write marks.csv and the page of a class that has handed in configurations."""
+    table = pd.DataFrame(rows)
+    write_csv(table, folder / "marks.csv")
+    report = Report("Marks of the class", "", [], [(tabulate("Configurations", table), [])], [], COMMAND)
+    (folder / "class.html").write_text(render_page(report), encoding="utf-8")

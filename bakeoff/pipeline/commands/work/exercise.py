@@ -199,7 +199,7 @@ def name_boxes(sheet: HandCalculation, key: HandCalculation, code: str) -> tuple
         solved.append(write_places(step, (f"{result} [{name}]" if name else result for name, (_, result) in named)))
     return (
         replace(sheet, header=(f"{NAME_LINE} Sheet {code}", *sheet.header[1:], MARKED), steps=(*blanks,), code=code),
-        replace(key, steps=(*solved, key.steps[-1]), code=code),
+        replace(key, steps=(*solved, *key.steps[len(solved) :]), code=code),
     )
 
 
