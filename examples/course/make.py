@@ -9,7 +9,6 @@ lecture receives ``README.md``, ``easy/``, ``hard/`` and ``exercise.yaml``; ``RE
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,11 +16,12 @@ from typing import Any
 
 import yaml
 
+from bakeoff.pipeline.cli.main import run_words
+
 COURSE = Path(__file__).with_name("course.yaml")
 SHEETS = {"easy": 0.4, "hard": 0.8}
 """The name of a sheet -> the share of the results that it leaves out."""
 DEFAULTS = {"output": "course", "students": "30", "to": "html"}
-LECTURES = "https://github.com/bakeoff/bakeoff/blob/main/docs/lectures.md"
 
 
 def main(*words: str) -> None:
@@ -45,10 +45,9 @@ def main(*words: str) -> None:
 
 def make_sheets(words: list[str], folder: Path) -> None:
     """Write the sheets of a class."""
-    command = [sys.executable, "-m", "bakeoff", "work", *words, f"output={folder}"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        raise SystemExit(f"{shlex.join(command)}\n{ended.stderr}")
+    status = run_words(["work", *words, f"output={folder}"])
+    if status:
+        raise SystemExit(status)
 
 
 def write_yaml(file: Path, content: Mapping[str, Any]) -> None:
@@ -66,9 +65,10 @@ def list_lines(number: int, lecture: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", "The calculations are those of", "")
     yield from ("```sh", *(f"bakeoff work {shlex.join(lecture[name])}" for name in SHEETS), "```")
     yield from ("", "## A configuration", "", lecture["exercise"]["task"], "")
-    yield f"Given is `bakeoff {shlex.join(lecture['exercise']['words'])}`. Hand in a YAML file of further keys, such as"
-    yield f"`{lecture['exercise']['may'][0]}: VALUE`; allowed are {', '.join(f'`{key}`' for key in lecture['exercise']['may'])}."
-    yield from ("", f"The lecture as experiments: [{lecture['page']}]({LECTURES}#{lecture['page']})")
+    keys = [f"`{key}`" for key in lecture["exercise"]["may"]]
+    yield f"Given is `bakeoff {shlex.join(lecture['exercise']['words'])}`. Hand in a YAML file of further keys, as in"
+    yield f"`{lecture['exercise']['may'][0]}: VALUE`. Allowed: {', '.join(keys)}."
+    yield from ("", f"The section {lecture['page']} of docs/lectures.md shows the lecture as experiments.")
 
 
 def list_teacher_lines(lectures: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -4,6 +4,7 @@ A file has a row ``sheet,s07-3f9a1c``, perhaps a row ``name,…``, and a row for
 them, so a decimal comma, a percentage, a fraction and a sum are numbers as well.
 """
 
+import csv
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,10 +18,10 @@ MAX_BYTES = 1_000_000
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 HEADER = re.compile(r'\s*"?box"?\s*([,;\t])', re.IGNORECASE)
 SIGNS = str.maketrans("−–·×∙", "--***")
-FORMULA = re.compile(r"\s*[=@+](?!\s*[\d.,])|\s*=")
 NUMBER = r"[-+]?(?:\d+{0}\d*|{0}\d+|\d+)(?:e[-+]?\d+)?(?:/\d+)?"
 LISTED = [re.compile(rf"(?<![\w.])(?a:{NUMBER.format(sign)})", re.IGNORECASE) for sign in ("[.,]", r"\.")]
 """Numbers of a list; a comma in a number is one of its decimals, or else stands between numbers."""
+ARITHMETIC = re.compile(r"(?a:(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+*/()])+", re.IGNORECASE)
 LIST = re.compile(r"\(.*,.*\)|\d+ passes|\S+ : ")
 Value = float | tuple[float, ...] | frozenset[int] | str
 
@@ -65,8 +66,8 @@ def read_hand_in(file: Path) -> HandIn:
     answers: dict[str, str] = {}
     for number, line in enumerate(lines, start=2):
         # An answer is the rest of its line, so that it may contain a comma without quotation marks.
-        cells = line.partition(header[1])[::2]
-        box, answer = (cell.strip().strip('"').replace('""', '"').strip() for cell in cells)
+        cells = next(csv.reader([line], delimiter=header[1]), [])
+        box, answer = "".join(cells[:1]).strip(), header[1].join(cells[1:]).strip()
         if answers.setdefault(box.lower(), answer) != answer:
             raise UserError(f"line {number} of {file.name} answers {box} a second time")
     answers.pop("", None)
@@ -98,7 +99,7 @@ def read_text(file: Path) -> str:
 
 def is_formula(text: str) -> bool:
     """Whether a spreadsheet would calculate an answer, such as =1+1, instead of the student."""
-    return FORMULA.match(text) is not None
+    return text.startswith(("=", "@"))
 
 
 def read_number(text: str) -> float | None:
@@ -113,7 +114,7 @@ def read_number(text: str) -> float | None:
     plain = plain.replace(",", ".") if "." not in plain.replace("**.5", "") else plain.replace(",", "")
     plain = re.sub(r"(?<![\d.])0+(?=\d)", "", plain).replace("%", "/100")
     try:
-        return float(evaluate(plain, {}))
+        return float(evaluate(plain, {})) if ARITHMETIC.fullmatch(plain) else None
     except FAULTS:
         return None
 

@@ -21,7 +21,16 @@ OPERATIONS: Mapping[type, Callable[..., Any]] = {
 NO_FUNCTIONS: Mapping[str, Callable[..., Any]] = {}
 MAX_LETTERS = 200
 """The length of an expression."""
-FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, SyntaxError, TypeError, ValueError)
+FAULTS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    StopIteration,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
 """What an expression that has no value raises."""
 
 

@@ -132,9 +132,11 @@ def read_folder(folder: Path) -> tuple[SheetFolder, list[str]]:
     try:
         document = json.loads(read_text(file))
         words = [*map(str, document["words"]), f"output={folder}"]
+        if any(word.startswith("trust") for word in words):
+            raise ValueError("it asks for trust, which only the command line gives")
         sheets = SheetFolder(read_request("work", WorkRequest, words), dict(document["sheets"]))
         return sheets, [*sheets.list_changes(folder, str(document["extension"]))]
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, UserError) as error:
         raise UserError(
             f"{file} does not describe sheets ({error}); write them with bakeoff work students=30."
         ) from None

@@ -67,7 +67,8 @@ def mark_sheet(key: HandCalculation, hand_in: HandIn, digits: int) -> list[Mark]
     """
     blank = Paper(key, list_cells(key), tolerance=10.0**-digits)
     boxes = [cell for cell in blank.cells if cell.box]
-    known = {word.casefold(): word for word in blank.list_words()}
+    names = (*key.table.columns, *key.table.to_numpy(object).ravel())
+    known = {str(name).casefold(): str(name) for name in names}
     read = {cell.box: read_like(cell.key, hand_in.answers.get(cell.box, ""), known) for cell in boxes}
     judge = Judge(replace(blank, own={box: value for box, value in read.items() if value is not None}), digits)
     return [judge.mark(cell, hand_in.answers.get(cell.box, "")) for cell in boxes]

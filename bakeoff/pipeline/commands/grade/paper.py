@@ -1,7 +1,7 @@
 """The paper of a student: the places of results on a sheet, with what the student or the key has there."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -76,20 +76,6 @@ class Paper:
     own: Mapping[str, Value] = field(default_factory=dict)
     tolerance: float = 1e-9
 
-    @property
-    def problem(self) -> Any:
-        """The rows as the learner receives them; None for a single step."""
-        return self.calculation.problem
-
-    def list_words(self) -> Iterator[str]:
-        """Yield the names of the features, the classes, and the values of nominal features."""
-        problem = self.problem
-        # A single step has no rows.
-        if problem is None:
-            return
-        nominal = problem.X[:, sorted(problem.nominal)]
-        yield from map(str, (*problem.features, *problem.y, *nominal.ravel()))
-
     def read(self, cell: Cell) -> Any:
         """Return the student's result in a place, or that of the key."""
         return self.own.get(cell.box, cell.key)
@@ -114,7 +100,7 @@ class Place:
     @property
     def problem(self) -> Any:
         """The rows as the learner receives them; None for a single step."""
-        return self.paper.problem
+        return self.paper.calculation.problem
 
     @property
     def learner(self) -> Any:
@@ -162,65 +148,55 @@ class Place:
         row: np.ndarray = self.problem.queries[sum(step.answer is not None for step in steps)]
         return row
 
+    @property
+    def conditions(self) -> list[str]:
+        """The branches that lead to the step, such as wind = weak."""
+        return [part for part in self.step.place.split(", ") if CONDITION.fullmatch(part)]
+
     def read_question(self, text: str) -> Question:
         """Return the feature and the threshold of a split such as wind, or x1 < 2.5."""
-        name, _, threshold = text.replace("<", " < ").replace("  ", " ").partition(" < ")
-        return self.problem.features.index(name.split(" = ")[0].strip()), float(threshold) if threshold else None
+        name, _, threshold = text.partition(" < ")
+        return self.problem.features.index(name), float(threshold) if threshold else None
 
     def node_rows(self) -> np.ndarray:
         """Return the positions of the rows of the node in this step, which follow from the student's choices above it.
 
         Under another choice than that of the key, a node is the branch in the same place of the order.
         """
-        rows = np.arange(len(self.problem.y))
-        for parent, answer in self._list_parents():
-            key = replace(self.paper, own={}).at(parent.cell)
-            feature, threshold = key.read_question(str(parent.cell.key))
-            branches = list(answers(self.problem.X[key.node_rows(), feature], threshold))
-            feature, threshold = self.read_question(str(self.paper.read(parent.cell)))
-            parts = list(answers(self.problem.X[rows, feature], threshold).values())
-            rows = rows[parts[branches.index(answer)]]
-        return rows
+        if not self.conditions:
+            return np.arange(len(self.problem.y))
+        *above, last = self.conditions
+        parent = self.find_node(above)
+        solved = replace(parent, paper=replace(self.paper, own={}))
+        return [*parent.split_rows().values()][[*solved.split_rows()].index(last)]
 
-    def _list_parents(self) -> "list[tuple[Place, str]]":
-        """Return the places of the choices above the node in this step, and the answers that lead to it."""
-        conditions = [part for part in self.step.place.split(", ") if CONDITION.fullmatch(part)]
-        found = []
-        for depth, condition in enumerate(conditions):
-            above = self.find_node(conditions[:depth])
-            found.append((above, condition.removeprefix(f"{str(above.cell.key).split(' < ')[0]} ")))
-        return found
+    def split_rows(self) -> dict[str, np.ndarray]:
+        """Return the branches of the node in this step, by its choice, and the positions of their rows."""
+        feature, threshold = self.read_question(str(self.paper.read(self.cell)))
+        rows = self.node_rows()
+        parts = answers(self.problem.X[rows, feature], threshold)
+        return {f"{self.problem.features[feature]} {answer}": rows[part] for answer, part in parts.items()}
 
     def list_branches(self) -> list[str]:
         """Return the branches that the student has taken with the query before this step."""
         query = self.step.place.split(", ")[0]
-        found = []
-        for cell in self.paper.cells:
-            step = self.paper.calculation.steps[cell.step]
-            if cell.step < self.cell.step and step.place.split(", ")[0] == query and cell.column == CHOICE:
-                found.append(str(self.paper.read(cell)))
-        return found
+        places = [self.paper.at(cell) for cell in self.paper.cells if cell.column == CHOICE]
+        taken = [place for place in places if place.step.place.split(", ")[0] == query]
+        return [str(self.paper.read(place.cell)) for place in taken if place.cell.step < self.cell.step]
 
     def find_region(self) -> np.ndarray:
         """Return the positions of the rows in the leaf that the student has reached with the query."""
-        rows = np.arange(len(self.problem.y))
-        for name, sign, value in (CONDITION.fullmatch(branch).groups() for branch in self.list_branches()):
-            threshold = None if sign == "=" else float(value)
-            sides = answers(self.problem.X[rows, self.problem.features.index(name)], threshold)
-            rows = rows[sides[f"{sign} {value if threshold is None else threshold}"]]
-        return rows
+        *above, last = self.list_branches()
+        return self.find_node(above).split_rows()[last]
 
     def find_node(self, conditions: Sequence[str]) -> "Place":
-        """Return the place of the choice of the node that these conditions lead to.
+        """Return the place of the choice of the node that these branches lead to.
 
         Raises
         ------
-        LookupError
+        StopIteration
             There is no such node in the key.
         """
-        for cell in self.paper.cells:
-            step = self.paper.calculation.steps[cell.step]
-            own = [part for part in step.place.split(", ") if part and not part.startswith("tree ")]
-            if cell.column == CHOICE and own == list(conditions) and step.answer is None:
-                return self.paper.at(cell)
-        raise LookupError(str(conditions))
+        places = [self.paper.at(cell) for cell in self.paper.cells if cell.column == CHOICE]
+        nodes = [place for place in places if "next node" in place.step.sentence]
+        return next(place for place in nodes if place.conditions == list(conditions))

@@ -50,7 +50,7 @@ def list_impurities(at: Place, counts: np.ndarray) -> np.ndarray:
 def choose_branch(at: Place) -> str:
     """Return the branch that the query takes from the node that the student has reached."""
     node = at.find_node(at.list_branches())
-    feature, threshold = at.read_question(at.paper.read(node.cell))
+    feature, threshold = at.read_question(str(at.paper.read(node.cell)))
     (answer,) = (answer for answer, side in answers(at.query[[feature]], threshold).items() if side[0])
     return f"{at.problem.features[feature]} {answer}"
 

@@ -1,0 +1,69 @@
+"""The course of examples/course: made by its command, solved from its keys, and graded."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+from answer_sheets import solve, write_answers
+
+from bakeoff.pipeline.commands.grade.claims import judge_claim, read_exercise
+from bakeoff.pipeline.commands.grade.grading import grade_class, read_folder
+from bakeoff.pipeline.commands.grade.request import GradeRequest
+from bakeoff.pipeline.commands.work.command import make_class_sheet
+
+FOLDER = Path(__file__).parents[2] / "examples" / "course"
+LECTURES = yaml.safe_load((FOLDER / "course.yaml").read_text(encoding="utf-8"))
+NAMES = [f"{number}-{lecture['name']}" for number, lecture in enumerate(LECTURES, start=1)]
+
+
+def load_maker() -> ModuleType:
+    """Return the module that makes the course."""
+    spec = importlib.util.spec_from_file_location("make_course", FOLDER / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the course of one student."""
+    output = tmp_path_factory.mktemp("course") / "made"
+    load_maker().main(f"output={output}", "students=1", "to=html")
+    return output
+
+
+def test_each_lecture_has_a_page_two_sheets_and_an_exercise(course: Path) -> None:
+    assert sorted(path.name for path in course.iterdir()) == sorted([*NAMES, "README.md"])
+    for name in NAMES:
+        entries = {path.name for path in (course / name).iterdir()}
+        assert entries == {"README.md", "easy", "hard", "exercise.yaml"}
+    links = re.findall(r"\]\((.*?)\)", (course / "README.md").read_text())
+    assert len(links) == len(NAMES)
+    assert all((course / link).is_file() for link in links)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("sheet", ["easy", "hard"])
+def test_the_right_answers_of_a_sheet_have_full_marks(course: Path, tmp_path: Path, name: str, sheet: str) -> None:
+    folder = course / name / sheet
+    _, key = make_class_sheet(read_folder(folder)[0].request, 1)
+    file = write_answers(tmp_path / "a.csv", key.code, solve(key))
+    page = (folder / "sheet-01.html").read_text(encoding="utf-8")
+    assert set(re.findall(r'input name="(b\d+)"', page)) == set(solve(key))
+    (student,) = grade_class(GradeRequest(task=folder, files=(str(file),))).students
+    assert student.points == student.most > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_the_solution_of_an_exercise_keeps_its_claim(course: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump(LECTURES[NAMES.index(name)]["solution"]))
+    found = judge_claim(read_exercise(course / name / "exercise.yaml"), tmp_path / "a.yaml")
+    assert found["points"] == found["of"], found["reason"]

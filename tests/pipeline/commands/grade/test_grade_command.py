@@ -1,0 +1,216 @@
+"""`bakeoff grade`: a class from its sheets to its marks, and what cannot be marked."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from answer_sheets import SHEETS, read_codes, solve, write_answers
+
+from bakeoff.pipeline.commands.grade.command import grade_answers
+from bakeoff.pipeline.commands.grade.grading import grade_class, read_folder
+from bakeoff.pipeline.commands.grade.report import list_lines
+from bakeoff.pipeline.commands.grade.request import GradeRequest
+from bakeoff.pipeline.commands.work.command import make_class_sheet, work_by_hand
+from bakeoff.pipeline.commands.work.request import WorkRequest
+from bakeoff.pipeline.errors import UserError
+
+WORDS = WorkRequest(words=SHEETS["naive_bayes"], table="random", rows="6", blank=0.6, students=3, output=Path("none"))
+
+
+@pytest.fixture(scope="module")
+def sheets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the sheets of three students."""
+    folder = tmp_path_factory.mktemp("class") / "sheets"
+    work_by_hand(replace(WORDS, output=folder, to="terminal"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def keys(sheets: Path) -> dict[str, dict[str, str]]:
+    """Return the right answers of each sheet, by its code."""
+    found, _ = read_folder(sheets)
+    made = [make_class_sheet(found.request, number)[1] for number in (1, 2, 3)]
+    return {key.code: solve(key) for key in made}
+
+
+@pytest.fixture
+def files(tmp_path: Path, keys: dict[str, dict[str, str]]) -> list[str]:
+    """Return the files of three students, of whom the third answers nothing right."""
+    answers = [*keys.values()]
+    answers[2] = {box: f"{70 + number}.5" for number, box in enumerate(answers[2])}
+    names = ("Ada", "<b>Bob</b>", "../../etc/passwd")
+    rows = zip(keys, answers, names, strict=True)
+    return [str(write_answers(tmp_path / f"{number}.csv", *row)) for number, row in enumerate(rows)]
+
+
+def test_the_codes_of_the_sheets_and_the_boxes_stand_on_them(sheets: Path, keys: dict[str, dict[str, str]]) -> None:
+    assert read_codes(sheets) == [*keys]
+    text = (sheets / "sheet-01.txt").read_text()
+    assert set(re.findall(r"b\d+(?=\[)", text)) == set(keys[read_codes(sheets)[0]])
+
+
+def test_a_class_is_marked_and_its_pages_are_written(
+    sheets: Path, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "marks"
+    assert grade_answers(GradeRequest(task=sheets, files=tuple(files), output=output)) == 0
+    assert {file.name for file in output.iterdir()} == {
+        "marks.csv",
+        "boxes.csv",
+        "class.html",
+        "s01.html",
+        "s02.html",
+        "s03.html",
+    }
+    marks = pd.read_csv(output / "marks.csv")
+    assert marks["points"].tolist()[:2] == marks["of"].tolist()[:2]
+    assert marks["points"].iloc[2] == 0
+    boxes = pd.read_csv(output / "boxes.csv")
+    assert boxes.groupby("sheet")["box"].count().tolist() == marks["of"].astype(int).tolist()
+    page = (output / "s02.html").read_text()
+    assert "&lt;b&gt;Bob" in page
+    assert "<b>Bob" not in page
+    assert "http" not in re.sub(r'xmlns="[^"]*"', "", page)
+    lines = capsys.readouterr().out.splitlines()
+    assert re.match(r"s01 +Ada +(\d+) of \1$", lines[0].strip())
+    assert lines[-1].startswith("class: 3 handed in of 3 sheets, mean ")
+
+
+def test_names_can_be_hidden(sheets: Path, files: list[str], tmp_path: Path) -> None:
+    output = tmp_path / "marks"
+    grade_answers(GradeRequest(task=sheets, files=tuple(files), output=output, names="hide"))
+    assert not any("Ada" in file.read_text() for file in output.iterdir())
+
+
+def test_the_order_of_the_files_has_no_effect(sheets: Path, files: list[str]) -> None:
+    request = GradeRequest(task=sheets, files=tuple(files))
+    expected = [*list_lines(grade_class(request))]
+    for seed in range(3):
+        shuffled = random.Random(seed).sample(files, len(files))
+        assert [*list_lines(grade_class(replace(request, files=tuple(shuffled))))] == expected
+
+
+def test_a_file_that_cannot_be_marked_is_listed_and_the_others_are_marked(
+    sheets: Path, files: list[str], keys: dict[str, dict[str, str]], tmp_path: Path
+) -> None:
+    code = next(iter(keys))
+    others = {
+        "none.csv": None,
+        "text.csv": "hello",
+        "other.csv": "box,answer\nsheet,s09-abcdef\n",
+        "old.csv": f"box,answer\nsheet,{code[:4]}000000\n",
+        "twice.csv": f"box,answer\nsheet,{code}\nname,Ada\nb1,2\n",
+    }
+    for name, text in others.items():
+        if text is not None:
+            (tmp_path / name).write_text(text)
+    given = (*files, *(str(tmp_path / name) for name in others))
+    marks = grade_class(GradeRequest(task=sheets, files=given))
+    reasons = {Path(file).name: reason for file, reason in marks.refused.items()}
+    assert "cannot be read" in reasons["none.csv"]
+    assert "does not begin with the line box,answer" in reasons["text.csv"]
+    assert "there is no sheet s09-abcdef in this folder" in reasons["other.csv"]
+    assert "sheets were made anew after it was printed" in reasons["old.csv"]
+    assert "handed in more than once" in reasons["twice.csv"]
+    assert "handed in more than once" in reasons["0.csv"]
+    assert [each.label for each in marks.students] == ["s02", "s03"]
+    assert grade_answers(GradeRequest(task=sheets, files=given)) == 1
+
+
+def test_unknown_boxes_and_formulas_of_spreadsheets_are_told(
+    sheets: Path, keys: dict[str, dict[str, str]], tmp_path: Path
+) -> None:
+    code, right = next(iter(keys.items()))
+    box = next(iter(right))
+    file = write_answers(tmp_path / "a.csv", code, {**right, box: "=1+1", "b999": "1"})
+    (student,) = grade_class(GradeRequest(task=sheets, files=(str(file),))).students
+    assert student.notes == ["s01: 1 answer to unknown boxes, such as b999"]
+    (mark,) = [mark for mark in student.marks if mark.cell.box == box]
+    assert (mark.verdict, mark.remark) == ("wrong", "a formula of a spreadsheet; write its result")
+
+
+def test_a_sheet_that_was_changed_is_told_and_one_that_cannot_be_made_again_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("a,y\nu,no\nv,yes\nu,no\nv,yes\n")
+    folder = tmp_path / "sheets"
+    words = {"learner": "naive_bayes", "dataset": "file", "dataset.path": str(table), "dataset.target": "y"}
+    work_by_hand(
+        WorkRequest(words={**words, "preprocessing": "none"}, blank=0.8, students=1, output=folder, to="terminal")
+    )
+    (code,) = read_codes(folder)
+    file = write_answers(tmp_path / "a.csv", code, {"b1": "0.5"})
+    request = GradeRequest(task=folder, files=(str(file),))
+    sheet = folder / "sheet-01.txt"
+    sheet.write_text(sheet.read_text() + "\n")
+    marks = grade_class(request)
+    assert marks.notes == [f"sheet-01.txt was changed after it was made; sheet {code} is marked as it was made"]
+    assert len(marks.students) == 1
+    table.write_text("a,y\nu,no\nv,yes\nu,yes\nv,yes\n")
+    assert "cannot be made again" in next(iter(grade_class(request).refused.values()))
+
+
+SCHEMES = [
+    ("{total: 20}", 20.0),
+    ("{steps: {5: 9}}", None),
+    ("{total: 10, slip: 0, follows: 0.5}", 10.0),
+]
+
+
+@pytest.mark.parametrize(("scheme", "total"), SCHEMES)
+def test_a_scheme_sets_the_points(
+    sheets: Path, files: list[str], tmp_path: Path, scheme: str, total: float | None
+) -> None:
+    file = tmp_path / "scheme.yaml"
+    file.write_text(scheme)
+    first, *_ = grade_class(GradeRequest(task=sheets, files=tuple(files), scheme=file)).students
+    plain, *_ = grade_class(GradeRequest(task=sheets, files=tuple(files))).students
+    assert first.points == pytest.approx(first.most)
+    n_last = sum(mark.step == 5 for mark in plain.marks)
+    assert first.most == pytest.approx(total if total is not None else plain.most - n_last + (9 if n_last else 0))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "message"),
+    [
+        ("{steps: {77: 1}}", "step 77: 1; boxes are in steps"),
+        ("{steps: {5: -1}}", "step 5: -1; boxes are in steps"),
+        ("{slip: 2}", "slip=2 must be at least 0 and at most 1"),
+        ("{total: many}", "total='many' must be a number"),
+        ("{sum: 3}", "step sum: 3; boxes are in steps"),
+        ("[1]", "must contain keys, such as"),
+    ],
+)
+def test_a_scheme_that_does_not_fit_is_refused(
+    sheets: Path, files: list[str], tmp_path: Path, scheme: str, message: str
+) -> None:
+    file = tmp_path / "scheme.yaml"
+    file.write_text(scheme)
+    with pytest.raises(UserError, match=re.escape(message)):
+        grade_class(GradeRequest(task=sheets, files=tuple(files), scheme=file))
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", '{"words": []}', '{"words": ["learner=knn"], "sheets": 3}'])
+def test_a_folder_without_sheets_is_refused(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "sheets.json").write_text(content)
+    with pytest.raises(UserError, match=r"sheets\.json"):
+        grade_class(GradeRequest(task=tmp_path, files=("a.csv",)))
+
+
+def test_the_words_of_a_folder_run_no_code(tmp_path: Path) -> None:
+    words = ["learner=knn", "dataset=colours", "trust=[os]", "students=1", "blank=0.5"]
+    document = {"words": words, "extension": ".txt", "sheets": {"s01-abcdef": ""}}
+    (tmp_path / "sheets.json").write_text(json.dumps(document))
+    with pytest.raises(UserError, match="trust"):
+        grade_class(GradeRequest(task=tmp_path, files=("a.csv",)))
+
+
+def test_without_answers_the_command_says_how_to_give_them(sheets: Path) -> None:
+    with pytest.raises(UserError, match=r"name their files, as in bakeoff grade .* answers/\*\.csv"):
+        grade_answers(GradeRequest(task=sheets))
