@@ -53,7 +53,7 @@ def test_each_lecture_has_a_page_two_sheets_and_an_exercise(course: Path) -> Non
 @pytest.mark.parametrize("sheet", ["easy", "hard"])
 def test_the_right_answers_of_a_sheet_have_full_marks(course: Path, tmp_path: Path, name: str, sheet: str) -> None:
     folder = course / name / sheet
-    _, key = make_class_sheet(read_folder(folder)[0].request, 1)
+    _, key = make_class_sheet(read_folder(folder).request, 1)
     file = write_answers(tmp_path / "a.csv", key.code, solve(key))
     page = (folder / "sheet-01.html").read_text(encoding="utf-8")
     assert set(re.findall(r'input name="(b\d+)"', page)) == set(solve(key))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +18,7 @@ from bakeoff.pipeline.commands.work.command import CLASS_FILE, make_class_sheet
 from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.text.wording import count_nouns
+from bakeoff.pipeline.text.wording import count_nouns, name_first
 
 
 @dataclass(frozen=True)
@@ -69,13 +68,11 @@ class ClassMarks:
     n_sheets : int
     refused : mapping of str to str
         A file that was not marked -> the reason.
-    notes : sequence of str
     """
 
     students: Sequence[Marked]
     n_sheets: int
     refused: Mapping[str, str]
-    notes: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -86,19 +83,11 @@ class SheetFolder:
     ----------
     request : WorkRequest
         Makes the sheets.
-    files : mapping of str to str
-        The code of each sheet -> the SHA-256 of its file.
+    codes : tuple of str
     """
 
     request: WorkRequest
-    files: Mapping[str, str]
-
-    def list_changes(self, folder: Path, extension: str) -> Iterator[str]:
-        """Yield notes on sheets that were changed after they were made."""
-        for number, (code, digest) in enumerate(self.files.items(), start=1):
-            file = folder / f"sheet-{number:02}{extension}"
-            if file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() != digest:
-                yield f"{file.name} was changed after it was made; sheet {code} is marked as it was made"
+    codes: tuple[str, ...]
 
     def make_key(self, code: str) -> HandCalculation:
         """Return the key of a sheet.
@@ -108,34 +97,33 @@ class SheetFolder:
         UserError
             There is no such sheet, or it cannot be made again.
         """
-        numbers = {known.partition("-")[0]: known for known in self.files}
+        numbers = {known.partition("-")[0]: known for known in self.codes}
         known = numbers.get(code.partition("-")[0])
         if known is None:
-            raise UserError(f"there is no sheet {code} in this folder, which has {', '.join([*self.files][:3])}, …")
+            raise UserError(f"there is no sheet {code} in this folder, which has {name_first(self.codes, 3)}")
         if known != code:
             raise UserError(f"sheet {code} is not {known} of this folder: sheets were made anew after it was printed")
-        _, key = make_class_sheet(self.request, [*self.files].index(code) + 1)
+        _, key = make_class_sheet(self.request, self.codes.index(code) + 1)
         if key.code != code:
             raise UserError(f"sheet {code} cannot be made again, because its table or bakeoff was changed")
         return key
 
 
-def read_folder(folder: Path) -> tuple[SheetFolder, list[str]]:
-    """Return the sheets of a folder, and notes on those that were changed.
+def read_folder(folder: Path) -> SheetFolder:
+    """Return the sheets of a folder.
 
     Raises
     ------
     UserError
-        The folder has no sheets.
+        The folder has no sheets, or asks for trust.
     """
     file = folder / CLASS_FILE
     try:
         document = json.loads(read_text(file))
-        words = [*map(str, document["words"]), f"output={folder}"]
+        words, codes = ([*map(str, document[key])] for key in ("words", "codes"))
         if any(word.startswith("trust") for word in words):
             raise ValueError("it asks for trust, which only the command line gives")
-        sheets = SheetFolder(read_request("work", WorkRequest, words), dict(document["sheets"]))
-        return sheets, [*sheets.list_changes(folder, str(document["extension"]))]
+        return SheetFolder(read_request("work", WorkRequest, [*words, f"output={folder}"]), tuple(codes))
     except (ValueError, LookupError, TypeError, UserError) as error:
         raise UserError(
             f"{file} does not describe sheets ({error}); write them with bakeoff work students=30."
@@ -150,7 +138,7 @@ def grade_class(request: GradeRequest) -> ClassMarks:
     UserError
         The folder has no sheets, or the scheme does not fit them.
     """
-    sheets, notes = read_folder(request.task)
+    sheets = read_folder(request.task)
     make_key = cache(sheets.make_key)
     marked: dict[HandIn, list[Mark]] = {}
     refused: dict[str, str] = {}
@@ -180,4 +168,4 @@ def grade_class(request: GradeRequest) -> ClassMarks:
             else []
         )
         students.append(Marked(label, name, scheme.award(marked[hand_in]), remarks))
-    return ClassMarks(students, len(sheets.files), refused, notes)
+    return ClassMarks(students, len(sheets.codes), refused)

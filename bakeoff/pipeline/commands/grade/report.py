@@ -9,12 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.commands.grade.grading import ClassMarks, Marked
+from bakeoff.pipeline.commands.grade.grading import ClassMarks
 from bakeoff.pipeline.commands.grade.marking import EMPTY, FOLLOWS, RIGHT, WRONG, Mark
 from bakeoff.pipeline.commands.work.calculation import write_formula, write_ranges
 from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.tables.report import Report, render_page
-from bakeoff.pipeline.tables.table import TEXT, Cell, Table, align_lines, make_table
+from bakeoff.pipeline.tables.table import TEXT, Cell, align_lines, make_table
 from bakeoff.pipeline.text.wording import count_nouns, format_percent
 
 MOST_FREQUENT = 3
@@ -30,7 +30,6 @@ def list_lines(marks: ClassMarks) -> Iterator[str]:
     yield from align_lines(make_table("", [""] * 4, rows)) if rows else ()
     yield from (f"not marked: {file}: {reason}" for file, reason in sorted(marks.refused.items()))
     yield from (note for each in marks.students for note in each.notes)
-    yield from marks.notes
     yield f"class: {'; '.join(describe_class(marks))}"
 
 
@@ -70,11 +69,38 @@ def write_folder(folder: Path, marks: ClassMarks) -> None:
     ]
     boxes = pd.DataFrame(rows, columns=["sheet", "name", *COLUMNS])
     write_csv(boxes, folder / "boxes.csv")
-    students = [(each.label, each.name, each.points, each.most) for each in marks.students]
-    write_csv(pd.DataFrame(students, columns=["sheet", "name", "points", "of"]), folder / "marks.csv")
-    reports = {each.label: report_student(each, boxes[boxes["sheet"] == each.label]) for each in marks.students}
-    for name, report in {**reports, "class": report_class(marks)}.items():
-        (folder / f"{name}.html").write_text(render_page(report), encoding="utf-8")
+    students = pd.DataFrame(
+        [
+            (each.label, each.name, each.points, each.most, "; ".join(describe_marks(each.marks)))
+            for each in marks.students
+        ],
+        columns=["sheet", "name", "points", "of", "remarks"],
+    )
+    write_csv(students, folder / "marks.csv")
+    for each in marks.students:
+        title = " ".join(filter(None, ["Sheet", each.label, each.name]))
+        own = boxes.loc[boxes["sheet"] == each.label, [*COLUMNS]]
+        verdict = [*describe_marks(each.marks)]
+        write_page(folder / f"{each.label}.html", f"{title}: {each.score}", verdict, {"Boxes": own}, each.notes)
+    slips = [(step, name, count) for (step, name), count in count_slips(marks).most_common()]
+    tables = {
+        "Students": students,
+        "Slips": pd.DataFrame(slips, columns=["step", "slip", "students"]),
+        "Not marked": pd.DataFrame(sorted(marks.refused.items()), columns=["file", "reason"]),
+    }
+    write_page(folder / "class.html", "Marks of the class", [*describe_class(marks)], tables)
+
+
+def write_page(
+    file: Path, title: str, verdict: Sequence[str], tables: Mapping[str, pd.DataFrame], notes: Sequence[str] = ()
+) -> None:
+    """Write a page with tables of text, without those that have no rows."""
+    sections = [
+        (make_table(name, [Cell(column, TEXT) for column in table], table.astype(str).to_numpy().tolist()), [])
+        for name, table in tables.items()
+        if len(table)
+    ]
+    file.write_text(render_page(Report(title, "", verdict, sections, notes, COMMAND)), encoding="utf-8")
 
 
 def describe_box(mark: Mark) -> dict[str, str]:
@@ -99,31 +125,6 @@ def write_value(value: object) -> str:
     return write_formula(str(value), SHOWN_DIGITS)
 
 
-def report_student(marked: Marked, boxes: pd.DataFrame) -> Report:
-    """Return the page of a student."""
-    title = " ".join(filter(None, ["Sheet", marked.label, marked.name]))
-    sections = [(tabulate("Boxes", boxes[[*COLUMNS]]), [])]
-    return Report(f"{title}: {marked.score}", "", [*describe_marks(marked.marks)], sections, marked.notes, COMMAND)
-
-
-def report_class(marks: ClassMarks) -> Report:
-    """Return the page of a class: its students, how often each slip was made in each step, and what was not marked."""
-    students = [(each.label, each.name, each.score, "; ".join(describe_marks(each.marks))) for each in marks.students]
-    slips = [(step, name, count) for (step, name), count in count_slips(marks).most_common()]
-    tables = {
-        "Students": pd.DataFrame(students, columns=["sheet", "name", "points", "remarks"]),
-        "Slips": pd.DataFrame(slips, columns=["step", "slip", "students"]),
-        "Not marked": pd.DataFrame(sorted(marks.refused.items()), columns=["file", "reason"]),
-    }
-    sections = [(tabulate(title, table), []) for title, table in tables.items() if len(table)]
-    return Report("Marks of the class", "", [*describe_class(marks)], sections, marks.notes, COMMAND)
-
-
-def tabulate(title: str, table: pd.DataFrame) -> Table:
-    """Return a table of texts."""
-    return make_table(title, [Cell(name, TEXT) for name in table.columns], table.astype(str).to_numpy().tolist())
-
-
 def list_claims(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a line for each configuration that was handed in."""
     cells = [[row["answer"], f"{row['points']} of {row['of']}", row["reason"]] for row in rows]
@@ -134,5 +135,4 @@ def write_claims(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write marks.csv and the page of a class that has handed in configurations."""
     table = pd.DataFrame(rows)
     write_csv(table, folder / "marks.csv")
-    report = Report("Marks of the class", "", [], [(tabulate("Configurations", table), [])], [], COMMAND)
-    (folder / "class.html").write_text(render_page(report), encoding="utf-8")
+    write_page(folder / "class.html", "Marks of the class", [], {"Configurations": table})

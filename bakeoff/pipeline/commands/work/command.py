@@ -32,7 +32,7 @@ DATASET = "dataset."
 DRAWN = ("problem", "learner")
 """What a calculation has for drawings alone, which programs do not receive."""
 CLASS_FILE = "sheets.json"
-"""Beside the sheets of a class: the words that made them, and the code of each sheet with the digest of its file."""
+"""Beside the sheets of a class: the words that made them, and their codes."""
 CODE_DIGITS = 6
 
 
@@ -115,16 +115,15 @@ def make_class_sheet(request: WorkRequest, number: int) -> tuple[HandCalculation
 def _write_folder(request: WorkRequest, folder: Path, students: int) -> None:
     """Write a sheet and its key for each student, with consecutive seeds, and what `bakeoff grade` reads."""
     form = request.find_format(folder)
-    digests = {}
+    codes = []
     with fill_folder(folder, "output") as temporary:
         for number in range(1, students + 1):
             pair = make_class_sheet(request, number)
-            for name, calculation in zip(("key", "sheet"), reversed(pair), strict=True):
-                text = render(calculation, form, request.digits)
+            for name, calculation in zip(("sheet", "key"), pair, strict=True):
                 file = temporary / f"{name}-{number:02}{EXTENSIONS[form]}"
-                file.write_text(text, encoding="utf-8")
-            digests[calculation.code] = hashlib.sha256(text.encode()).hexdigest()
-        document = {"words": list(_list_words(request)), "extension": EXTENSIONS[form], "sheets": digests}
+                file.write_text(render(calculation, form, request.digits), encoding="utf-8")
+            codes.append(pair[0].code)
+        document = {"words": [*_list_words(request)], "codes": codes}
         (temporary / CLASS_FILE).write_text(json.dumps(document, indent=1), encoding="utf-8")
     print_note(f"{students} sheets and their keys are in {folder}")
 

@@ -188,15 +188,18 @@ def name_boxes(sheet: HandCalculation, key: HandCalculation, code: str) -> tuple
     numbers = count(1)
     blanks, solved = [], []
     for blank, step in zip(sheet.steps, key.steps, strict=False):
-        pairs = [(text, result) for (*_, text), (*_, result) in zip(list_places(blank), list_places(step), strict=True)]
-        names = [
-            f"b{next(numbers)}" if text.endswith(BOX) and not WORKING.search(result) else "" for text, result in pairs
+        results = [result for *_, result in list_places(step)]
+        texts = [text for *_, text in list_places(blank)]
+        is_marked = [
+            text.endswith(BOX) and not WORKING.search(result) for text, result in zip(texts, results, strict=True)
         ]
-        named = list(zip(names, pairs, strict=True))
-        blanks.append(
-            write_places(blank, (text.removesuffix(BOX) + name + BOX if name else text for name, (text, _) in named))
+        names = [f"b{next(numbers)}" if each else "" for each in is_marked]
+        boxes = (
+            f"{text.removesuffix(BOX)}{name}{BOX}" if name else text for name, text in zip(names, texts, strict=True)
         )
-        solved.append(write_places(step, (f"{result} [{name}]" if name else result for name, (_, result) in named)))
+        blanks.append(write_places(blank, boxes))
+        tags = (f"{result} [{name}]" if name else result for name, result in zip(names, results, strict=True))
+        solved.append(write_places(step, tags))
     return (
         replace(sheet, header=(f"{NAME_LINE} Sheet {code}", *sheet.header[1:], MARKED), steps=(*blanks,), code=code),
         replace(key, steps=(*solved, *key.steps[len(solved) :]), code=code),

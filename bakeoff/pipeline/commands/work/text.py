@@ -8,6 +8,7 @@ import pandas as pd
 
 from bakeoff.learners.definitions.steps import Step
 from bakeoff.pipeline.commands.work.calculation import HandCalculation, is_number, write_formula
+from bakeoff.pipeline.commands.work.exercise import list_places, write_places
 from bakeoff.pipeline.tables.markup import escape_markdown, render_markdown
 from bakeoff.pipeline.tables.table import NAME, NUMBER, TEXT, Cell, Table, align_lines, make_table, split_columns
 from bakeoff.pipeline.text.wording import show_controls
@@ -72,21 +73,12 @@ def tabulate_step(step: Step) -> Table:
 
 def round_steps(calculation: HandCalculation, digits: int) -> Iterator[tuple[int, Step]]:
     """Yield the numbers of the steps, and the steps with rounded numbers, and with their rows in their places."""
-
-    def write(text: object) -> str:
-        return write_formula(str(text), digits)
-
     for number, step in enumerate(calculation.steps, start=1):
+        written = write_places(step, (write_formula(text, digits) for *_, text in list_places(step)))
+        sentence = write_formula(step.sentence, digits)
         yield (
             number,
-            replace(
-                step,
-                sentence=write(step.sentence),
-                formula=write(step.formula),
-                chosen=write(step.chosen),
-                place=write(place_step(step, len(calculation.table))),
-                table=(*step.table[:1], *(tuple(map(write, row)) for row in step.table[1:])),
-            ),
+            replace(written, sentence=sentence, place=write_formula(place_step(step, len(calculation.table)), digits)),
         )
 
 
