@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -483,11 +484,10 @@ def list_students(
 ) -> Iterator[tuple[Any, dict[str, Any], Student, HandIn, dict[str, str]]]:
     """Yield the key of a sheet, the right results, the student, the answers, and the expected verdicts."""
     words = {"learner": name, **LEARNERS[name]}
-    request = WorkRequest(words=words, table="random", rows="7", blank=0.8, students=n_sheets, output=Path("none"))
-    for sheet in range(1, n_sheets + 1):
-        _, key = make_class_sheet(request, sheet)
-        if len(key.steps) > MOST_STEPS:
-            continue
+    request = WorkRequest(words=words, table="random", rows="7", blank=0.8, students=999, output=Path("none"))
+    made = ((sheet, make_class_sheet(request, sheet)[1]) for sheet in count(1))
+    usable = ((sheet, key) for sheet, key in made if len(key.steps) <= MOST_STEPS)
+    for sheet, key in islice(usable, n_sheets):
         table = Table(key)
         boxes = {(cell.step, cell.column, cell.row): cell.box for cell in list_cells(key) if cell.box}
         perfect = Student(boxes, {})

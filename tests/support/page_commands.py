@@ -27,6 +27,7 @@ REASONS: Mapping[str, str] = {
     "deletes": "it deletes runs; test_removal.py does so on copies of a store",
     "serves": "it answers until Ctrl-C; tests of the verb start it and end it",
     "suite": "it runs the tests",
+    "class": "it needs the answers of a class, or minutes; test_grade_command.py and test_course.py have few students",
 }
 """Why no test runs a block as it stands -> the whole sentence."""
 

@@ -88,7 +88,7 @@ def read_text(file: Path) -> str:
         with file.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        raise UserError(f"{file} cannot be read: {error.strerror}.") from None
+        raise UserError(f"{file} cannot be read: {error.strerror}; name a file that exists.") from None
     if len(content) > MAX_BYTES:
         raise UserError(f"{file} has more than {MAX_BYTES:,} bytes, which is no file of answers.")
     try:

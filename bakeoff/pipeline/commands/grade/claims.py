@@ -20,6 +20,7 @@ from bakeoff.pipeline.python.call import make_words
 from bakeoff.pipeline.text.wording import format_score
 
 PROCESS = "bakeoff.pipeline.commands.grade.claim_process"
+EXAMPLE = "{task: …, words: [dataset=wine], may: [learner], at_least: {accuracy: 0.9}}"
 INHERITED = ("PATH", "PYTHONPATH", "SYSTEMROOT", "HOME", "TMPDIR")
 """Variables of the environment that the process receives."""
 
@@ -101,7 +102,7 @@ def read_exercise(path: Path) -> Exercise:
         exercise = Exercise(**given)
         bounds = [float(bound) for _, _, bound in exercise.list_bounds()]
     except (TypeError, ValueError, AttributeError) as error:
-        raise UserError(f"{path} is no exercise: {error}.") from None
+        raise UserError(f"{path} is no exercise ({error}); write {EXAMPLE}.") from None
     if not bounds or not exercise.may:
         raise UserError(
             f"{path} claims nothing; give at_least: {{accuracy: 0.9}}, and the keys in may: that answers set."

@@ -6,7 +6,7 @@ of different learners have the same columns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache, partial
@@ -70,8 +70,8 @@ class Names:
 
     def __init__(self, at: Place) -> None:
         self._at = at
-        placed = {name: partial(function, at) for name, function in FUNCTIONS.items()}
-        self._functions = {**PLAIN_FUNCTIONS, **placed}
+        self._functions: dict[str, Callable[..., Any]] = dict(PLAIN_FUNCTIONS)
+        self._functions |= {name: partial(function, at) for name, function in FUNCTIONS.items()}
 
     def evaluate(self, formula: str) -> Any:
         """Return the value of a formula."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -109,9 +110,10 @@ class Judge:
         unit = 10.0**-self.digits
         return unit * abs(value) * 10 if isinstance(value, float) and 0 < abs(value) < unit else unit
 
-    def _follows(self, found: Value, formula: Formula, cell: Cell) -> bool:
+    def _follows(self, found: Any, formula: Formula, cell: Cell) -> bool:
         """Whether an answer is what a formula makes of the student's results, as exact as these are rounded."""
-        for result in formula.compute(self.paper.at(cell)):
+        results: tuple[Any, ...] = formula.compute(self.paper.at(cell))
+        for result in results:
             unit = self._measure_unit(result)
             if agree(result, found, unit, self.digits):
                 return True
@@ -121,11 +123,11 @@ class Judge:
                     return True
         return False
 
-    def _list_changes(self, result: Value, formula: Formula, cell: Cell) -> Iterator[np.ndarray]:
+    def _list_changes(self, result: Any, formula: Formula, cell: Cell) -> Iterator[np.ndarray]:
         """Yield by how much the rounding of each of the student's numbers can change a result."""
         own = self.paper.own
         for box, value in own.items():
             if isinstance(value, float) and not value.is_integer():
                 moved = replace(self.paper, own={**own, box: value + 0.5 * 10.0**-self.digits})
-                for other in formula.compute(moved.at(cell)):
-                    yield np.abs(np.subtract(other, result))
+                others: tuple[Any, ...] = formula.compute(moved.at(cell))
+                yield from (np.abs(np.subtract(other, result)) for other in others)

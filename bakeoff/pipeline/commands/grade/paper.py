@@ -15,8 +15,8 @@ from bakeoff.pipeline.commands.work.exercise import CHOICE, list_places
 
 RESULT = "result"
 PARTS = re.compile(r"^parts .*")
-BOX_NAME = re.compile(r"(.*?)(?: \[(b\d+)\])?", re.DOTALL)
-"""A result of a key, and the name of its box behind it."""
+BOX_NAME = re.compile(r" \[(b\d+)\]$")
+"""The name of a box, which stands behind its result in the key."""
 CONDITION = re.compile(r"(.+) (=|<|≥) (.+)")
 
 
@@ -47,12 +47,12 @@ def list_cells(key: HandCalculation) -> list[Cell]:
     cells = []
     for position, step in enumerate(key.steps):
         for column, row, text in list_places(step):
-            result, box = BOX_NAME.fullmatch(text).groups()
-            label, _ = BOX_NAME.fullmatch(row).groups()
+            box = BOX_NAME.search(text)
+            result, label = BOX_NAME.sub("", text), BOX_NAME.sub("", row)
             # The rows of a step may be symbols, as its equations are.
             heading, label = (label, "") if column == RESULT else (PARTS.sub("parts", column), label)
             if result:
-                cells.append(Cell(position, heading, label, read_key(result, heading), box or ""))
+                cells.append(Cell(position, heading, label, read_key(result, heading), box[1] if box else ""))
     return cells
 
 

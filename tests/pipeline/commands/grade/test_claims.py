@@ -62,7 +62,7 @@ def test_an_answer_that_may_not_run_has_no_points_and_the_reason(
     [
         ("[1]", "is not a key"),
         ("{task: a, words: [], may: [learner], at_lest: {a: 1}}", "at_lest is not a key. Did you mean 'at_least'?"),
-        ("{task: a, words: []}", "is no exercise: .*may"),
+        ("{task: a, words: []}", "is no exercise .*may"),
         ("{task: a, words: [], may: [learner]}", "claims nothing"),
         ("{task: a, words: [], may: [learner], at_least: {accuracy: high}}", "could not convert string to float"),
         ("{task: a, words: [], may: [learner], at_least: {accuracy: 1}, seconds: 0}", "seconds=0 must be at least 1"),
