@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -141,13 +142,15 @@ def solve_tree(t: Table, s: Student) -> None:
         if step.answer is not None or "Which branch" in step.sentence:
             break
         place = tuple(part for part in step.place.split(", ") if part)
-        rows, key_rows, path = list(range(len(t.labels))), list(range(len(t.labels))), ()
+        rows: list[int] | None = list(range(len(t.labels)))
+        key_rows = list(range(len(t.labels)))
+        path: tuple[int, ...] = ()
         for part in place:
             feature, value = part.split(" = ")
             branch = sorted({t.cells[i][t.names.index(feature)] for i in key_rows}).index(value)
             key_rows = [i for i in key_rows if t.cells[i][t.names.index(feature)] == value]
             own = nodes.get(path) if rows is not None else None
-            if own is None:
+            if own is None or rows is None:
                 rows = None
             else:
                 values = sorted({t.cells[i][t.names.index(own)] for i in rows})
@@ -179,11 +182,8 @@ def solve_tree(t: Table, s: Student) -> None:
             groups = [list(map(int, parts[i : i + len(t.classes)])) for i in range(0, len(parts), len(t.classes))]
             n = sum(map(sum, groups))
             weighted = sum(sum(g) / n * entropy(g) for g in groups)
-            slips = [
-                lambda g=groups: sum(map(entropy, g)),
-                lambda w=weighted: math.log(2) * w,
-                lambda w=weighted, H=H: H - w,
-            ]
+            slips: list[Any] = [partial(sum, [*map(entropy, groups)]), partial(float, math.log(2) * weighted)]
+            slips.append(partial(float, H - weighted))
             weighted = s.write((number, "weighted impurity", name), weighted, slips)
             gains[name] = s.write((number, "gain", name), H - weighted, [lambda w=weighted: w])
         if is_leaf:
@@ -283,7 +283,7 @@ def solve_bayes(t: Table, s: Student) -> None:
             for label in t.classes:
                 cells = [row[j - 1] for row, y in zip(t.cells, t.labels, strict=True) if y == label]
                 c, m = cells.count(value), len(cells)
-                slips = [lambda c=c, m=m: c / m, lambda c=c, m=m: (c + 1) / m]
+                slips = [partial(float, c / m), partial(float, (c + 1) / m)]
                 P[name, value, label] = s.write((j, f"P({name} | {label})", value), (c + 1) / (m + len(values)), slips)
     last = len(t.names) + 1
     products = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from bakeoff.pipeline.commands.grade.request import GradeRequest
@@ -33,17 +35,18 @@ def grade_answers(request: GradeRequest) -> int:
         raise UserError(f"no answers were given; name their files, as in bakeoff grade {request.task} answers/*.csv.")
     if request.output is not None:
         require_output_folder(request.output, "output")
+    write: Callable[[Path], None]
     if request.task.is_dir():
         marks = grade_class(request)
-        lines, write, is_refused = list_lines(marks), write_folder, bool(marks.refused)
+        lines, write, is_refused = [*list_lines(marks)], partial(write_folder, marks=marks), bool(marks.refused)
     else:
         exercise = read_exercise(request.task)
-        marks = [judge_claim(exercise, Path(file)) for file in sorted({*request.files})]
-        lines, write, is_refused = list_claims(marks), write_claims, False
+        rows = [judge_claim(exercise, Path(file)) for file in sorted({*request.files})]
+        lines, write, is_refused = list_claims(rows), partial(write_claims, rows=rows), False
     for line in lines:
         print(show_controls(line))
     if request.output is not None:
         with fill_folder(request.output, "output") as folder:
-            write(folder, marks)
+            write(folder)
         print_note(f"marks.csv and the pages are in {request.output}")
     return EXIT_REFUSED if is_refused else 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from bakeoff.learners.definitions.splits import Question, answers
 from bakeoff.learners.definitions.steps import Step
-from bakeoff.pipeline.commands.grade.answers import Value, read_key
+from bakeoff.pipeline.commands.grade.answers import read_key
 from bakeoff.pipeline.commands.work.calculation import HandCalculation
 from bakeoff.pipeline.commands.work.exercise import CHOICE, list_places
 
@@ -38,7 +38,7 @@ class Cell:
     step: int
     column: str
     row: str
-    key: Value
+    key: Any
     box: str = ""
 
 
@@ -65,7 +65,7 @@ class Paper:
     calculation : HandCalculation
         The key.
     cells : sequence of Cell
-    own : mapping of str to Value
+    own : mapping of str to object
         The name of a box -> the answer of the student; other places have the value of the key.
     tolerance : float
         The largest difference between two alternatives that tie.
@@ -73,7 +73,7 @@ class Paper:
 
     calculation: HandCalculation
     cells: Sequence[Cell]
-    own: Mapping[str, Value] = field(default_factory=dict)
+    own: Mapping[str, Any] = field(default_factory=dict)
     tolerance: float = 1e-9
 
     def read(self, cell: Cell) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from bakeoff.pipeline.commands.grade.grading import ClassMarks
 from bakeoff.pipeline.commands.grade.marking import EMPTY, FOLLOWS, RIGHT, WRONG, Mark
 from bakeoff.pipeline.commands.work.calculation import write_formula, write_ranges
 from bakeoff.pipeline.tables.output_file import write_csv
-from bakeoff.pipeline.tables.report import Report, render_page
+from bakeoff.pipeline.tables.report import Report, Section, render_page
 from bakeoff.pipeline.tables.table import TEXT, Cell, align_lines, make_table
 from bakeoff.pipeline.text.wording import count_nouns, format_percent
 
@@ -36,7 +36,7 @@ def list_lines(marks: ClassMarks) -> Iterator[str]:
 def describe_marks(marks: Sequence[Mark]) -> Iterator[str]:
     """Yield what a student lost, step by step, and where the rest is right with these numbers."""
     faults = {WRONG: "is wrong", EMPTY: "is empty"}
-    lost: Counter[tuple[int, str]] = Counter()
+    lost: dict[tuple[int, str], float] = defaultdict(float)
     for mark in marks:
         fault = mark.slip.name if mark.slip else faults.get(mark.verdict, "")
         # A step with many wrong boxes is one remark.
@@ -95,8 +95,8 @@ def write_page(
     file: Path, title: str, verdict: Sequence[str], tables: Mapping[str, pd.DataFrame], notes: Sequence[str] = ()
 ) -> None:
     """Write a page with tables of text, without those that have no rows."""
-    sections = [
-        (make_table(name, [Cell(column, TEXT) for column in table], table.astype(str).to_numpy().tolist()), [])
+    sections: list[Section] = [
+        (make_table(name, [Cell(str(column), TEXT) for column in table], table.astype(str).to_numpy().tolist()), [])
         for name, table in tables.items()
         if len(table)
     ]
