@@ -97,7 +97,7 @@ class Judge:
         at = replace(self.paper, own={}).at(cell)
         formula = find_formula(at)
         results = (cell.key, *(formula.compute(at) if formula else ()))
-        if any(agree(result, found, self._measure_unit(result), self.digits) for result in results):
+        if any(agree(result, found, self._measure_unit(result, found), self.digits) for result in results):
             return Mark(cell, answer, RIGHT)
         if formula and self._follows(found, formula, cell):
             return Mark(cell, answer, FOLLOWS)
@@ -105,16 +105,17 @@ class Judge:
         slip = next(slips, None)
         return Mark(cell, answer, SLIP if slip else WRONG, slip)
 
-    def _measure_unit(self, value: Value) -> float:
-        """Return a unit of the last digit, by which a result may differ; small numbers have as many digits."""
+    def _measure_unit(self, value: Value, found: Value) -> float:
+        """Return a unit of the last digit; small numbers have as many digits, or are written as 0."""
         unit = 10.0**-self.digits
-        return unit * abs(value) * 10 if isinstance(value, float) and 0 < abs(value) < unit else unit
+        is_small = isinstance(value, float) and 0 < abs(value) < unit and found != 0
+        return unit * abs(value) * 10 if isinstance(value, float) and is_small else unit
 
     def _follows(self, found: Any, formula: Formula, cell: Cell) -> bool:
         """Whether an answer is what a formula makes of the student's results, as exact as these are rounded."""
         results: tuple[Any, ...] = formula.compute(self.paper.at(cell))
         for result in results:
-            unit = self._measure_unit(result)
+            unit = self._measure_unit(result, found)
             if agree(result, found, unit, self.digits):
                 return True
             if isinstance(result, float | tuple) and np.shape(result) == np.shape(found) and not isinstance(found, str):
