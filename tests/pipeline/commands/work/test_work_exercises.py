@@ -14,7 +14,7 @@ from bakeoff.learners.definitions.calculations import CALCULATIONS
 from bakeoff.learners.definitions.steps import Neighbours, Step
 from bakeoff.pipeline.commands.work.calculate import _is_close, calculate
 from bakeoff.pipeline.commands.work.calculation import BOX, HandCalculation
-from bakeoff.pipeline.commands.work.command import work_by_hand
+from bakeoff.pipeline.commands.work.command import make_class_sheet, render, work_by_hand
 from bakeoff.pipeline.commands.work.exercise import blank_formula, blank_results, choose_steps, list_results
 from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.errors import UserError
@@ -153,3 +153,17 @@ def test_a_seed_draws_one_table() -> None:
     tables = [calculate(replace(PERCEPTRON, seed=seed)).table for seed in (3, 3, 4)]
     assert tables[0].equals(tables[1])
     assert not tables[0].equals(tables[2])
+
+
+@pytest.mark.parametrize(
+    ("form", "pattern"),
+    [("latex", r"\\result\{(b\d+)\}"), ("html", r'<input name="(b\d+)"'), ("markdown", r"(b\d+)\[…+")],
+)
+def test_each_format_shows_the_names_of_the_boxes_in_their_order(tmp_path: Path, form: str, pattern: str) -> None:
+    request = replace(PERCEPTRON, blank=0.5, students=1, output=tmp_path)
+    sheet, key = make_class_sheet(request, 1)
+    names = re.findall(pattern, render(sheet, form, 4).replace("\\[", "["))
+    assert names == [f"b{number}" for number in range(1, len(names) + 1)]
+    assert len(names) == len(re.findall(r"\[b\d+\]", str(key.steps))) > 0
+    assert sheet.code == key.code
+    assert sheet.code in render(sheet, form, 4)
