@@ -3,9 +3,9 @@
     OMP_NUM_THREADS=1 python -m benchmarks.students [students=300] [sheets=30]
 
 The students of each learner fill in sheets of random tables. The solvers of this file are written for the simulation:
-they read the tables alone, and compute box after box from what the student has, exact or rounded. Four of five
-students make a slip in a random box, and calculate on with it; some write nonsense into the last box. Numbers are
-written with decimal commas, as fractions or percentages, without a leading zero, or with cut digits.
+they know the order of the steps and the multipliers α, and compute all else from what the student has, exact or
+rounded. Four of five students make a slip in a random box, and calculate on with it; some write nonsense into the last
+box. Numbers are written with decimal commas, as fractions or percentages, without a leading zero, or with cut digits.
 
 Printed are the share of the boxes whose points are those that the simulation expects, the right boxes that lost points,
 and the boxes after a slip, with those of them that do not have full points.
