@@ -74,6 +74,7 @@ COMMANDS: Mapping[str, tuple[Sequence[str], str, int]] = {
     "a diagnosis": (("doctor", "@knn", "quick=true"), "diagnosis", 0),
     "the page of a check": (("help", "BK14"), "help", 0),
     "checks": (("list", "checks"), "list", 0),
+    "sheets of a class": (("grade", "sheets", "answers.csv"), "marks", 1),
     "references": (("reference", "list"), "reference", 0),
     "a watched capsule": (("watch", "study.capsule.zip", "n=1"), "watch", 0),
     "a run that fails": (("dataset=iris", "learner=broken", "trust=[loud]"), "failure", 1),
@@ -106,11 +107,13 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("Broken", "Loud"):
         (folder / "conf" / "learner" / f"{name.lower()}.yaml").write_text(f"# {name}.\n_target_: loud.{name}\n")
     (folder / "t.csv").write_text("x,y\n" + "".join(f"{row % 7},{'ab'[row % 3 == 0]}\n" for row in range(40)))
+    (folder / "answers.csv").write_text("box,answer\nb1,0.5\n")
     (folder / "new.csv").write_text("x\n1\n\n3\n")
     with command_in(folder) as bakeoff:
         for words in (
             ("-m", *IRIS, "learner=naive_bayes,majority"),
             ("paper", "sweep=latest"),
+            ("work", "learner=decision_tree", "dataset=mortgage", "blank=0.6", "students=1", "output=sheets"),
             ("dataset=file", "dataset.path=t.csv", "dataset.target=y", "learner=decision_tree"),
             ("ship", "latest", "as=m@c"),
         ):

@@ -280,7 +280,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 def test_the_table_has_every_verb_that_writes() -> None:
     requests = {name: load(verb.request) for name, verb in VERBS.items() if verb.request}
     writing = {name for name, request in requests.items() if "output" in {each.name for each in fields(request)}}
-    assert writing == {*WORDS, "figures", "grade"}  # which write into folders
+    folders, capsules = {"figures", "grade"}, {"reference", "watch"}
+    assert writing == {*WORDS, *folders, *capsules}
     assert {verb: " ".join(KINDS[verb].formats) for verb in WORDS} == FORMATS
 
 

@@ -8,19 +8,20 @@ from pathlib import Path
 
 from bakeoff.pipeline.commands.grade.request import GradeRequest
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.tables.document import Answer
 from bakeoff.pipeline.tables.output_file import fill_folder, require_output_folder
 from bakeoff.pipeline.text.wording import print_note, show_controls
 
 EXIT_REFUSED = 1
 
 
-def grade_answers(request: GradeRequest) -> int:
+def grade_answers(request: GradeRequest) -> Answer:
     """Mark sheets that students have filled in, or run the configurations that they hand in.
 
     Returns
     -------
-    int
-        1 if a file was not marked, else 0.
+    Answer
+        Its exit code is 1 if a file was not marked, else 0.
 
     Raises
     ------
@@ -49,4 +50,4 @@ def grade_answers(request: GradeRequest) -> int:
         with fill_folder(request.output, "output") as folder:
             write(folder)
         print_note(f"marks.csv and the pages are in {request.output}")
-    return EXIT_REFUSED if is_refused else 0
+    return Answer("marks", lambda: {"sentences": lines}, EXIT_REFUSED if is_refused else 0)

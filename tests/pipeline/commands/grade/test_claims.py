@@ -30,7 +30,7 @@ def write(tmp_path: Path, exercise: str, answer: str) -> tuple[Path, Path]:
 def test_a_claim_that_holds_has_a_point_for_each_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     exercise, answer = write(tmp_path, EXERCISE, "{learner: {max_leaf_nodes: 3}}")
     output = tmp_path / "marks"
-    assert grade_answers(GradeRequest(task=exercise, files=(str(answer),), output=output)) == 0
+    assert grade_answers(GradeRequest(task=exercise, files=(str(answer),), output=output)).status == 0
     line = capsys.readouterr().out.strip()
     assert line.startswith("ada.yaml  2 of 2  accuracy = 0.9")
     assert {file.name for file in output.iterdir()} == {"marks.csv", "class.html"}

@@ -59,7 +59,7 @@ def test_a_class_is_marked_and_its_pages_are_written(
     sheets: Path, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "marks"
-    assert grade_answers(GradeRequest(task=sheets, files=tuple(files), output=output)) == 0
+    assert grade_answers(GradeRequest(task=sheets, files=tuple(files), output=output)).status == 0
     assert {file.name for file in output.iterdir()} == {
         "marks.csv",
         "boxes.csv",
@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_marked_is_listed_and_the_others_are_marked(
     assert "handed in more than once" in reasons["twice.csv"]
     assert "handed in more than once" in reasons["0.csv"]
     assert [each.label for each in marks.students] == ["s02", "s03"]
-    assert grade_answers(GradeRequest(task=sheets, files=given)) == 1
+    assert grade_answers(GradeRequest(task=sheets, files=given)).status == 1
 
 
 def test_unknown_boxes_and_formulas_of_spreadsheets_are_told(
