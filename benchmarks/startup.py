@@ -51,7 +51,7 @@ STORED = {
     "explain of a registered model": ("explain", "flowers@champion", "output=page.html"),
     "replay latest": ("replay", "latest"),
     "compare of three stored runs": ("compare", "sweep=three", "keep=false"),
-    "ship": ("ship", "latest"),
+    "ship": ("ship", "latest", "as=flowers@candidate"),
     "work": ("work", "learner=knn"),
     "figures latest all": ("figures", "latest", "all"),
 }

@@ -118,9 +118,9 @@ def show_help(words: Sequence[str]) -> Answer:
             raise UserError(f"{word} is not a verb. {did_you_mean(word, VERBS)} For options, use `bakeoff list`.")
     shown = [f"{word}  {pages[word]}" if word in pages else format_help(word) for word in words]
     print("\n\n".join(shown) or format_overview())
-    described = {word: pages[word] for word in words if word in pages}
-    verbs = {verb: _describe_verb(verb) for verb in words or VERBS if verb not in pages}
-    return Answer("help", lambda: {"verbs": verbs, "checks": described})
+    checks = {word: pages[word] for word in words if word in pages}
+    verbs = [word for word in words if word not in pages] if words else VERBS
+    return Answer("help", lambda: {"verbs": {verb: _describe_verb(verb) for verb in verbs}, "checks": checks})
 
 
 def _describe_verb(verb: str) -> Mapping[str, Any]:
