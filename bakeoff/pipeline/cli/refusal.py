@@ -9,11 +9,11 @@ from bakeoff.pipeline.text.secrets import hide_in_values
 KEY = re.compile(r"(?<![\w.])([\w.@/]+)(?==|:| is not a key)")
 """A key, as sentences write it."""
 PARTS = {
-    "allowed": re.compile(r"(?: must be|Allowed:) ([^…]+?)[.;:](?: |$)"),
+    "allowed": re.compile(r"(?: must be(?! given)|Allowed:) ([^…]+?)[.;:](?: |$)"),
     "cure": re.compile(
         r"(?:[;.]| \w+:) (?:then )?((?:add|change|choose|convert|correct|delete|download|drop|export|fetch|fill|give"
         r"|install|leave|list|make|mark|merge|move|name|open|put|remove|rename|repeat|restore|run(?! \w{8})|save|see"
-        r"|set|shorten|start|try|use|write|usage:|did you mean)\b.*)",
+        r"|set|shorten|start|try|use|write|usage(?=:)|did you mean)\b.*)",
         re.IGNORECASE | re.DOTALL,
     ),
 }
