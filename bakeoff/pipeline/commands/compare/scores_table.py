@@ -27,6 +27,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.content import read_content
 from bakeoff.pipeline.stages.dataset.files import read_file, require_file
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
+from bakeoff.pipeline.stages.dataset.source import require_different_names
 from bakeoff.pipeline.stages.scoring.metrics import ANY_NUMBER, CLASSIFICATION, FRACTION, REGRESSION
 from bakeoff.pipeline.stages.scoring.scorers import find_bounds, has_fixed_scale, is_greater_better
 from bakeoff.pipeline.text.wording import count_nouns, join_words, name_first
@@ -39,6 +40,8 @@ SIZES = ("n_train", "n_test")
 DATASET_CURE = re.compile(r"; [^;]*dataset\..*", re.DOTALL)
 """The end of a message with a key of a dataset, which a table of scores does not have."""
 PERCENT = 100
+MAX_SCORE = math.sqrt(np.finfo(float).max)
+"""The largest number whose square is finite."""
 TRUTH_VALUES = {"true": 1.0, "false": 0.0}
 ROW = "row"
 """A column with the number of each row, for messages."""
@@ -65,6 +68,7 @@ def read_table(file: Path) -> pd.DataFrame:
             return read_file(file, FileLayout()).frame
         require_file(file)
         text = BytesIO(read_content(file, FileLayout()))
+        _require_different_columns(text)
         # Numbers are parsed later, so that a text among them is rejected with its row.
         return pd.read_csv(text, dtype=str, skipinitialspace=True, na_values="?")
     except (UserError, OSError, ValueError) as error:
@@ -72,6 +76,14 @@ def read_table(file: Path) -> pd.DataFrame:
         reason = DATASET_CURE.sub("", reason).rstrip(".")
         cure = "save a table of scores as CSV in UTF-8"
         raise UserError(f"{file.name} cannot be read as CSV or Parquet: {reason}; {cure}.") from error
+
+
+def _require_different_columns(text: BytesIO) -> None:
+    """Reject a CSV file with two columns of one name, the second of which pandas would call ``score.1``."""
+    header = pd.read_csv(text, header=None, nrows=1, dtype=str, skipinitialspace=True, keep_default_na=False)
+    text.seek(0)
+    names = [str(name).strip() or f"Unnamed: {number}" for number, name in enumerate(header.iloc[0])]
+    require_different_names(names, "it has")
 
 
 def score_table(given: pd.DataFrame, name: str, request: CompareRequest) -> ScoredCells:
@@ -134,6 +146,7 @@ def _write_column_notes(given: pd.DataFrame, frame: pd.DataFrame) -> list[str]:
 def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the known columns of a table, with numbers as floats; reject invalid cells with their row."""
     frame = given.rename(columns=lambda column: str(column).strip().lower()).reset_index(drop=True)
+    require_different_names(list(frame), f"{name} has")
     sizes = SIZES if {*SIZES} & {*frame} else ()
     absent = [column for column in (*REQUIRED, *sizes) if column not in frame]
     if absent or frame.empty:
@@ -154,11 +167,12 @@ def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def read_numbers(cells: pd.Series, name: str) -> pd.Series:
-    """Return a column as floats, with NaN where a cell is empty; reject text and infinite numbers with their row."""
+    """Return a column as floats, with NaN where a cell is empty; reject text and numbers that are too large."""
     numbers = parse_numbers(cells)
     is_text = numbers.isna() & cells.notna()
     reject_cells(is_text, cells, name, "not a number; write it as 0.85, or leave a missing score empty")
-    reject_cells(np.isinf(numbers), cells, name, "infinite; leave a score that is not defined empty")
+    problem = "infinite, or too large to be squared; leave a score that is not defined empty"
+    reject_cells(numbers.abs() > MAX_SCORE, cells, name, problem)
     return numbers
 
 
