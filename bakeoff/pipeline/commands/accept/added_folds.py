@@ -101,8 +101,8 @@ class AddedFolds:
         outcome = report.outcomes[place]
         if outcome.kind not in DONE_KINDS or outcome.run_id is None:
             raise UserError(
-                f"until=sure: a repeat of run {original.contender.run_id} has {outcome.kind}: {outcome.reason} Give "
-                "the command again when it can run; finished repeats are not run twice."
+                f"until=sure: a repeat of run {original.contender.run_id} has {outcome.kind}: {outcome.reason} Offer "
+                f"run {self.runs[-1].contender.run_id} again when it can run; finished repeats are not run twice."
             )
         repeat = check_run(self.request, outcome.run_id, self.line.rules.metric)
         if _hash_without_repeats(repeat) != _hash_without_repeats(original):

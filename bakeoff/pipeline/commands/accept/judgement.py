@@ -196,6 +196,10 @@ def _check_offer(request: AcceptRequest, line: Line) -> Evidence:
         parse_model_name(request.register, "as")
     offered = check_run(request, request.run, line.rules.metric)
     run_id = offered.contender.run_id
+    if offered.contender.config_hash in line.repeats:
+        raise UserError(
+            f"run {run_id} is a repeat of the folds of another run, which until=sure ran; offer that run, by its id."
+        )
     if broken := next(_list_broken(line, offered), ""):
         raise UserError(
             f"run {run_id} has other {broken}. Run it as the champion was, {line.champion.command}, or open a new line."

@@ -532,6 +532,9 @@ def test_repeats_are_no_tries_and_are_not_run_again(
     _, said = repeatable(100)
     n_runs = len(bakeoff.runs())
     assert (said["n_counted"], n_runs) == (1, 6)
+    answer = bakeoff("accept", "latest", "line=at100", "until=sure")
+    assert answer.status == 2
+    assert "is a repeat of the folds of another run, which until=sure ran; offer that run, by its id." in answer.err
     assert repeatable(100)[1]["decision"] == said["decision"]
     assert repeatable(1000)[1]["decision"]["n_folds"] == 15
     assert len(bakeoff.runs()) == n_runs
