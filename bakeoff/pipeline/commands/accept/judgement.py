@@ -23,6 +23,7 @@ from bakeoff.pipeline.commands.accept.line import (
     KEEP,
     NO,
     UNDECIDED,
+    Contender,
     Decision,
     Line,
     StoredLine,
@@ -235,10 +236,15 @@ def _judge(
         return AcceptResult(line, stored.digest, given, notes=tuple(notes))
     decision = decide(line, (line.champion, contender))
     _require_open(store, line, decision)
+    _require_same_looks(request, line, contender)
     if request.is_until_sure:
         folds = find_added_folds(request, line, offered)
         # The jobs are listed before they run, so that they count as no tries, even if this process is killed.
-        line = replace(line, repeats=tuple({*line.repeats, *folds.identify_jobs()}))
+        line = replace(
+            line,
+            repeats=tuple({*line.repeats, *folds.identify_jobs()}),
+            begun={**line.begun, contender.config_hash: request.repeats},
+        )
         found = _keep(request, store, found, line)
         decision = folds.decide(partial(decide, line))
     stored = _keep(request, store, found, line.decide(decision, contender))
@@ -270,6 +276,22 @@ def _require_open(store: Store, line: Line, decision: Decision) -> None:
             f"on these rows, and run {shorten_id(decision.run_id)} is try {decision.number}. "
             f"{final if line.rules.reserve else ''}Open a new line on new data, or here with a smaller level, such as "
             f"line={line.name}-2 alpha={line.alpha / 2:g}."
+        )
+
+
+def _require_same_looks(request: AcceptRequest, line: Line, contender: Contender) -> None:
+    """Reject other looks at a run than those that have begun: its first p-values were shown, and may have chosen them.
+
+    Raises
+    ------
+    UserError
+        It names the words that continue.
+    """
+    repeats = line.begun.get(contender.config_hash)
+    if repeats is not None and (not request.is_until_sure or request.repeats != repeats):
+        raise UserError(
+            f"run {contender.run_id} was offered to line {line.name} with until=sure repeats={repeats}, which was "
+            f"interrupted after p-values had been shown; give until=sure repeats={repeats} again."
         )
 
 

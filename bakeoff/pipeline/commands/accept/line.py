@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -189,6 +189,8 @@ class Line:
     decisions : tuple of Decision
     repeats : tuple of str
         The ``config_hash`` of each job that repeats the folds of the champion and of a try, which are no tries.
+    begun : mapping of str to int
+        The ``config_hash`` of each try whose folds were repeated -> the largest number of repeats that was asked for.
     final : Final or None
     """
 
@@ -203,6 +205,7 @@ class Line:
     counted: tuple[str, ...] = ()
     decisions: tuple[Decision, ...] = ()
     repeats: tuple[str, ...] = ()
+    begun: Mapping[str, int] = field(default_factory=dict)
     final: Final | None = None
 
     @property

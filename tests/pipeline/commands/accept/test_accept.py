@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from scipy import stats
 from written_runs import write_run
 
 from bakeoff import accept
+from bakeoff.pipeline.commands.accept.added_folds import AddedFolds
 from bakeoff.pipeline.commands.accept.line import FILE, NEXT_DIGEST_TAG, find_lines
 from bakeoff.pipeline.commands.compare.seal import DIGEST_TAG
 from bakeoff.pipeline.tracking.store import open_store
@@ -546,6 +548,24 @@ def test_repeats_end_with_the_largest_number_or_when_no_keep_is_in_reach(
 ) -> None:
     status, said = repeatable(tries)
     assert (status, said["verdict"], said["decision"]["n_folds"]) == (1, answer, n_folds)
+
+
+def test_an_interrupted_offer_is_continued_with_its_own_looks(
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("learner=knn", "dataset=wine", "evaluation=kfold")
+    for own in ((), ("preprocessing=standardize",)):
+        assert bakeoff(*words, *own).status == 0
+    offered, base = (run.info.run_id for run in bakeoff.runs())
+    offer = ("accept", offered, "line=wine")
+    with monkeypatch.context() as stopped:
+        stopped.setattr(AddedFolds, "_run_repeat", lambda self, number: signal.raise_signal(signal.SIGINT))
+        assert bakeoff(*offer, f"base={base}", "tries=100", "until=sure", "repeats=4").status == 130
+    for others in ((), ("until=sure", "repeats=3"), ("until=sure", "repeats=5")):
+        answer = bakeoff(*offer, *others)
+        assert answer.status == 2
+        assert "give until=sure repeats=4 again" in answer.err
+    assert bakeoff(*offer, "until=sure", "repeats=4").status == 0
 
 
 def test_words_that_no_longer_give_the_run_are_refused(
