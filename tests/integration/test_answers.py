@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -96,6 +97,7 @@ COMMANDS: Mapping[str, tuple[Sequence[str], str, int]] = {
 ``@knn`` stands for the newest run of this learner.
 """
 RUNNING_SECONDS = 60
+FULL_DISK = Path("/dev/full")
 
 
 @pytest.fixture(scope="module")
@@ -263,6 +265,16 @@ def test_a_document_is_the_same_in_each_encoding(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     out, _ = start(tmp_path, "work", "step=entropy", "counts=[9,5]", "to=json").communicate()
     assert "Σ" in read_document(out, "calculation")["steps"][0]["formula"]
+
+
+@pytest.mark.skipif(not FULL_DISK.exists(), reason="the system has no device that is full")
+def test_a_document_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
+    command = f"{shlex.quote(sys.executable)} -m bakeoff --version to=json > {FULL_DISK}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    answer = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, text=True, stderr=subprocess.PIPE)
+    assert answer.returncode == 1
+    assert "failed: standard output cannot be written: No space left on device" in answer.stderr
+    assert "Traceback" not in answer.stderr
 
 
 def test_a_file_is_written_beside_the_document(

@@ -274,7 +274,10 @@ def run_words(words: Sequence[str]) -> int:
         return _answer_words(words).status
     with reserving_output():
         answer = _answer_words([word for word in words if word != JSON_WORD], is_for_program=True)
-    sys.stdout.write(answer.document)
+    try:
+        sys.stdout.write(answer.document)
+    except OSError as error:  # such as a full disk
+        return _fail(f"standard output cannot be written: {error.strerror}").status
     return answer.status
 
 

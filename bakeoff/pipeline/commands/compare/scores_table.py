@@ -146,7 +146,7 @@ def _write_column_notes(given: pd.DataFrame, frame: pd.DataFrame) -> list[str]:
 def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the known columns of a table, with numbers as floats; reject invalid cells with their row."""
     frame = given.rename(columns=lambda column: str(column).strip().lower()).reset_index(drop=True)
-    require_different_names(list(frame), f"{name} has")
+    require_different_names(list(map(str, frame)), f"{name} has")
     sizes = SIZES if {*SIZES} & {*frame} else ()
     absent = [column for column in (*REQUIRED, *sizes) if column not in frame]
     if absent or frame.empty:
