@@ -20,6 +20,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 from bakeoff.pipeline.config.trust import TRUST_KEY, read_trust
 from bakeoff.pipeline.config.words import read_list
 from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.tables.document import JSON_WORD
 from bakeoff.pipeline.text.wording import expand_home
 
 DEFAULT_EXPERIMENT = "bakeoff"
@@ -365,7 +366,7 @@ def read_request(verb: str, request: type[R], words: Sequence[str]) -> R:
             continue
         argument = by_key.get(key) or by_key.get(ANY_KEY)
         if argument is None:
-            raise UserError(f"{key} is not a key. {did_you_mean(key, by_key)}")
+            raise UserError(f"{key} is not a key. {did_you_mean(key, [*by_key, JSON_WORD])}")
         if key in given:
             raise UserError(f"{key}= is given twice, the second time as {word}; give it once.")
         given.add(key)
