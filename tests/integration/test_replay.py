@@ -56,7 +56,7 @@ def test_a_replay_tries_as_many_candidates_in_each_fold_as_a_run_with_a_budget(
     assert "identical" in bakeoff("replay", "latest").out
     again = bakeoff("compare", "-m", *words, "tuning.budget=36000,1h")
     assert len(bakeoff.runs()) == 2  # 36000 s are 10 h
-    assert "different numbers of candidates were tried in a fold" in again.out
+    assert "different numbers of candidates were tried in a fold" in " ".join(again.out.split())
 
 
 @pytest.mark.slow

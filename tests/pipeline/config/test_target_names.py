@@ -125,8 +125,8 @@ def test_figures_and_absent_parts_need_no_trust() -> None:
 def test_every_key_of_the_schema_has_its_names() -> None:
     keys = {field.name for field in fields(Schema) if field.type == "Any"}
     assert "learner" in keys
-    # A duration is a number or text, and an excluded combination is compared: neither contains parts.
-    assert keys - {"timeout", "budget", "exclude"} <= set(PLACED_KEYS)
+    # Durations, excluded combinations and reasons for the doctor contain no parts.
+    assert keys - {"timeout", "budget", "exclude", "doctor"} <= set(PLACED_KEYS)
 
 
 @pytest.mark.parametrize(("name", "estimator"), all_estimators())

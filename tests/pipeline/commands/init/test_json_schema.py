@@ -17,7 +17,8 @@ from bakeoff.pipeline.config.options import CONF, list_own_names
 from bakeoff.version import PACKAGE_FOLDER
 
 ROOT = PACKAGE_FOLDER.parent
-EXAMPLES = [file for file in (ROOT / "examples").rglob("*.yaml") if "from_hydra" not in file.parts]
+OF_OTHER_PROGRAMS = {"from_hydra", "course"}
+EXAMPLES = [file for file in (ROOT / "examples").rglob("*.yaml") if OF_OTHER_PROGRAMS.isdisjoint(file.parts)]
 SHIPPED = [*sorted(CONF.rglob("*.yaml")), *sorted(EXAMPLES)]
 KNN = "_target_: bakeoff.learners.KNeighborsClassifier\n"
 TREE = "_target_: bakeoff.learners.DecisionTreeClassifier\n"
