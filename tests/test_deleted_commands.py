@@ -150,5 +150,5 @@ def test_a_verb_is_one_folder_and_one_row(tmp_path: Path) -> None:
     assert "bakeoff greet NAME [times=…]\n\nPrint a greeting." in described
     assert "How often. Allowed: at least 1 and at most 3. Default: 1." in described
     assert "refused: greet: times=4 must be at least 1 and at most 3. How often." in refused
-    assert "refused: greet: x is not a key. Allowed: times." in unknown
+    assert "refused: greet: x is not a key. Allowed: times, to=json." in unknown
     assert [answer.status for answer in ended] == [0, 0, 0, 2, 2]
