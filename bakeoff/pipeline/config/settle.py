@@ -78,7 +78,7 @@ def settle_config(spec: Mapping[str, Any]) -> Mapping[str, Any]:
             raise UserError(f"{part} must be set to an option: add {part}=NAME; `bakeoff list {part}` shows them.")
     settled = {key: value for key, value in spec.items() if key not in ("space", *words.SWEEP_KEYS)}
     # The other parts are replaced or kept, but not changed.
-    settled |= {key: dict(settled[key]) for key in ("evaluation", "tuning")}
+    settled["evaluation"] = dict(settled["evaluation"])
     if "figures" in settled:
         settled["figures"] = options.settle_figures(settled["figures"], spec.get("space"), trust)
         require_names(settled["figures"], "figures", trust)
@@ -94,13 +94,7 @@ def settle_config(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     settled["pruning"] = _settle_pruning(settled, trust)
     # Each of these choices depends on the previous one.
     prunes_on_rows = settled["pruning"].get("method") in PRUNING_METHODS_ON_ROWS
-    tuning = settled["tuning"]
-    if "space" in tuning and tuning.get("folds") is None:
-        tuning["folds"] = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
-    if "space" in tuning:
-        seconds = words.read_duration("tuning.budget", tuning.pop("budget", None))
-        if seconds is not None:
-            tuning["budget"] = seconds
+    tuning = settled["tuning"] = _settle_tuning(settled["tuning"], prunes_on_rows=prunes_on_rows)
     _require_few_candidates(tuning, spec.get("max_candidates", DEFAULT_MAX_CANDIDATES))
     if not evaluation.get("reserve") and not evaluation.get("reserve_seed"):
         for key in ("reserve", "reserve_seed"):
@@ -187,6 +181,16 @@ def _settle_pruning(spec: Mapping[str, Any], trust: Sequence[str]) -> dict[str, 
     if is_open and hasattr(build.find_target(target, f"learner.{TARGET_KEY}", trust), "prune"):
         return {TARGET_KEY: "bakeoff.pipeline.stages.pruning.Pruning", "method": "best_first", **further}
     return {TARGET_KEY: "bakeoff.pipeline.stages.pruning.NoPruning", **further}
+
+
+def _settle_tuning(tuning: Mapping[str, Any], *, prunes_on_rows: bool) -> dict[str, Any]:
+    settled = dict(tuning)
+    if "space" not in settled:
+        return settled
+    if settled.get("folds") is None:
+        settled["folds"] = DEFAULT_INNER_FOLDS if prunes_on_rows else 0
+    seconds = words.read_duration("tuning.budget", settled.pop("budget", None))
+    return settled if seconds is None else {**settled, "budget": seconds}
 
 
 def _require_few_candidates(tuning: Mapping[str, Any], max_candidates: int) -> None:

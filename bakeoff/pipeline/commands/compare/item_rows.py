@@ -98,14 +98,21 @@ def score_rows(facts: Sequence[RunFacts], description: str, request: CompareRequ
             f"{metric.label} is no mean over rows: intervals are quantiles over {N_RESAMPLES} sets of test rows, drawn "
             "with replacement."
         )
+    notes += _write_notes(runs)
+    run_ids = [each.run.run_id for each in runs]
+    return ItemScores(table, metric, describe_configurations(grid), description, notes, run_ids, predictions)
+
+
+def _write_notes(runs: Sequence[RunFacts]) -> list[str]:
+    """Return notes on what test rows as items do not say."""
+    notes = []
     if any("dataset.weights" in each.run.params for each in runs):
         notes.append("Weights of rows do not count here: each test row is one item.")
     if any(each.run.params["evaluation"] != "holdout" for each in runs):
         notes.append(
             "Each row is scored by the model of its fold, trained on other rows; the p-values hold for these models."
         )
-    run_ids = [each.run.run_id for each in runs]
-    return ItemScores(table, metric, describe_configurations(grid), description, notes, run_ids, predictions)
+    return notes
 
 
 def _read_predictions(own: Sequence[RunFacts], store: Store) -> pd.DataFrame:

@@ -85,9 +85,7 @@ def watch_capsule(request: WatchRequest) -> Watch:
     numbers = choose_jobs(jobs, request)
     with TemporaryDirectory(prefix="bakeoff-") as name:
         folder = Path(name).resolve()
-        for file, content in study.files.items():  # whose names were checked
-            (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            (folder / file).write_bytes(content)
+        _write_files(study.files, folder)
         data = request.data.resolve() if request.data else folder / DATA_FOLDER
         if not data.is_dir() and any(map(list_files, study.jobs["options"]["dataset"].values())):
             raise UserError(f"{request.capsule.name} has no files of datasets; set data=FOLDER, the folder with them.")
@@ -97,11 +95,7 @@ def watch_capsule(request: WatchRequest) -> Watch:
         judge = partial(judge_jobs, jobs, request=study.comparison, store=store)
         renewed = now.run(numbers)
         then, today = judge({}), judge(renewed)
-        flips = [
-            Flip(place, verdict, today.get(place, ()))
-            for place, verdict in then.items()
-            if today.get(place, (None,))[0] != verdict[0]
-        ]
+        flips = _list_flips(then, today)
         changes = list_changes(study.files, jobs, renewed)
         if flips:
             hybrids = list_hybrids(now, request.python)
@@ -110,6 +104,23 @@ def watch_capsule(request: WatchRequest) -> Watch:
     compared = [compare_scores(jobs[number], own) for number, own in renewed.items()]
     moves = [move for each in compared for move in each.differences]
     return Watch(len(jobs), len(numbers), sum(each.n_values for each in compared), moves, len(then), flips, changes)
+
+
+def _write_files(files: Files, folder: Path) -> None:
+    """Write the files of a capsule, whose names were checked, below a folder."""
+    for name, content in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+
+def _list_flips(then: Verdicts, today: Verdicts) -> list[Flip]:
+    """Return the verdicts that no longer hold, without their causes."""
+    return [
+        Flip(place, verdict, today.get(place, ()))
+        for place, verdict in then.items()
+        if today.get(place, (None,))[0] != verdict[0]
+    ]
 
 
 def choose_jobs(jobs: Jobs, request: WatchRequest) -> list[int]:
