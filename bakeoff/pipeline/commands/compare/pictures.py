@@ -187,15 +187,22 @@ def draw_scores(comparison: Comparison, result: MetricResult) -> Picture | None:
             if row is None:
                 continue
             is_best = row.is_best if items is None else name in items.tiers[0]
-            colour = CLASS_COLOURS[0] if is_best else MUTED_COLOUR
             low, high = (row.mean - row.std, row.mean + row.std) if items is None else (row.low, row.high)
-            scores = cells[name, dataset.dataset] if with_points else ()
-            axes.plot(scores, [number] * len(scores), "o", color=colour, alpha=0.4, markersize=3.5, markeredgewidth=0)
-            axes.plot([low, row.mean, high], [number] * 3, "D-", markevery=[1], color=colour, markersize=4.5)
+            points = cells[name, dataset.dataset] if with_points else ()
+            _draw_row(axes, number, points, (low, row.mean, high), is_best=is_best)
         axes.locator_params(axis="x", nbins=4)
     caption = CAPTIONS[items is not None].format(label.capitalize())
     n_hidden = len(comparison.configurations) - len(rows)
     return figure, caption + f" {n_hidden} more are not drawn." * (n_hidden > 0)
+
+
+def _draw_row(
+    axes: Axes, number: int, points: Sequence[float], line: tuple[float, float, float], *, is_best: bool
+) -> None:
+    """Draw scores as points, and a line with a diamond at its second value."""
+    colour = CLASS_COLOURS[0] if is_best else MUTED_COLOUR
+    axes.plot(points, [number] * len(points), "o", color=colour, alpha=0.4, markersize=3.5, markeredgewidth=0)
+    axes.plot(line, [number] * len(line), "D-", markevery=[1], color=colour, markersize=4.5)
 
 
 CAPTIONS = (
