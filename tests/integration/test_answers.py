@@ -242,6 +242,7 @@ def test_code_that_prints_does_not_reach_the_document(prepared: Path, words: Seq
 def start(folder: Path, *words: str, **options: Any) -> subprocess.Popen[str]:
     """Start the command in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment.pop("PYTHONUNBUFFERED", None)  # with it, C writes at once, and no text waits in a buffer
     return subprocess.Popen(
         [sys.executable, "-m", "bakeoff", *words],
         cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,

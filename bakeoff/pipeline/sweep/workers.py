@@ -3,6 +3,7 @@
 Each worker has its own connection to the store. The results do not depend on which process runs a job.
 """
 
+import ctypes
 import gc
 import math
 import multiprocessing
@@ -73,9 +74,17 @@ def serve_jobs(
     runner.show_work = lambda number, work: _send(connection, work)
     try:
         while True:
-            connection.send(runner.run_job(connection.recv()))
+            outcome = runner.run_job(connection.recv())
+            _write_c_buffers()
+            connection.send(outcome)
     except (EOFError, *CONNECTION_ERRORS, KeyboardInterrupt):
         return  # the sweep has ended, or its process is gone; a run in progress has ended as KILLED
+
+
+def _write_c_buffers() -> None:
+    """Write what libraries in C have printed; a forked process ends without doing so."""
+    if HAS_FORK:
+        ctypes.CDLL(None).fflush(None)
 
 
 def _send(connection: Connection, message: JobProgress | Work, *, has_answer: bool = False) -> bool:
