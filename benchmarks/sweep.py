@@ -5,6 +5,7 @@
     python benchmarks/sweep.py --docs           also writes docs/benchmarks.md
 
 - ``cost``: a small job, with and without its model, compared with a plain script of hydra.main and log_model;
+- ``kinds``: jobs of five folds that differ in the seed, in a parameter, or in names, compared with such a script;
 - ``speedup``: a CPU-bound sweep with one worker and with two;
 - ``together``: processes that start at the same time on a store that does not exist;
 - ``kill``: a sweep that is killed at random, with its workers, until it is done, and then repeated once.
@@ -21,9 +22,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))  # the tests kill sweeps alike
@@ -63,6 +65,77 @@ node = {"seed": 0, "learner": {"_target_": "sklearn.dummy.DummyClassifier", "str
 ConfigStore.instance().store(name="config", node=node)
 main()
 """
+FOLDS_BASELINE = """
+import hydra, mlflow, mlflow.sklearn
+from hydra.core.config_store import ConfigStore
+from hydra.utils import instantiate
+from sklearn.model_selection import StratifiedKFold, cross_validate
+
+METRICS = ["accuracy", "precision_macro", "recall_macro", "f1_macro", "neg_log_loss"]
+TRUSTED = ["sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbors._kd_tree.KDTree", "sklearn.tree._tree.Tree"]
+
+
+@hydra.main(version_base=None, config_path=None, config_name="config")
+def main(config):
+    X, y = instantiate(config.dataset, return_X_y=True, as_frame=True)
+    model = instantiate(config.learner)
+    folds = StratifiedKFold(5, shuffle=True, random_state=config.seed)
+    scores = cross_validate(model, X, y, cv=folds, scoring=METRICS)
+    with mlflow.start_run():
+        mlflow.log_params({"seed": config.seed, "dataset": config.dataset._target_, **config.learner})
+        for name, values in scores.items():
+            mlflow.log_metric(name, values.mean())
+        mlflow.log_input(mlflow.data.from_pandas(X.assign(target=y), targets="target"))
+        mlflow.sklearn.log_model(model.fit(X, y), name="model", skops_trusted_types=TRUSTED)
+
+
+store = ConfigStore.instance()
+for name in ("iris", "wine", "breast_cancer"):
+    store.store(group="dataset", name=name, node={"_target_": f"sklearn.datasets.load_{name}"})
+learners = {
+    "majority": {"_target_": "sklearn.dummy.DummyClassifier"},
+    "naive_bayes": {"_target_": "sklearn.naive_bayes.GaussianNB"},
+    "knn": {"_target_": "sklearn.neighbors.KNeighborsClassifier"},
+    "decision_tree": {"_target_": "sklearn.tree.DecisionTreeClassifier", "max_depth": None},
+}
+for name, node in learners.items():
+    store.store(group="learner", name=name, node=node)
+defaults = ["_self_", {"dataset": "iris"}, {"learner": "majority"}]
+store.store(name="config", node={"seed": 0, "defaults": defaults})
+main()
+"""
+"""A script whose datasets and learners are chosen by name."""
+Words = Sequence[str]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Sweeps whose jobs differ in one kind of word: few and many jobs, ours and those of the script."""
+
+    ours: tuple[Words, Words]
+    script: tuple[Words, Words]
+    more: tuple[int, int]
+    """The number of jobs that many has more than few, on both sides."""
+
+
+NAMES = (
+    ("learner=majority,naive_bayes,knn,decision_tree", "dataset=iris"),
+    (
+        "learner=majority,naive_bayes,knn,decision_tree",
+        "dataset=iris,wine,breast_cancer",
+    ),
+)
+TREES = ("learner=decision_tree",)
+KINDS: Mapping[str, Kind] = {
+    "the seed": Kind((["seed=range(10)"], ["seed=range(110)"]), (["seed=range(2)"], ["seed=range(10)"]), (100, 8)),
+    "a parameter": Kind(
+        ([*TREES, "learner.max_depth=range(1,11)"], [*TREES, "learner.max_depth=range(1,111)"]),
+        ([*TREES, "learner.max_depth=range(1,3)"], [*TREES, "learner.max_depth=range(1,11)"]),
+        (100, 8),
+    ),
+    "names": Kind(NAMES, NAMES, (8, 8)),
+}
+"""What differs between the jobs of a sweep -> its words."""
 SMALL = ["-m", "dataset=iris", "learner=majority"]
 BOUND = ["-m", "dataset=digits", "learner=mlp", "evaluation=kfold", "resume=false"]
 Row = tuple[str, str]
@@ -121,6 +194,24 @@ def costs(jobs: int) -> Iterator[Row]:
         plain = per_job([sys.executable, str(script), "-m"], jobs // 20)
         ratio = f"{1000 * plain.cpu:.0f} ms, {plain.cpu / whole.cpu:.0f} times as much"
         yield f"… in a script of hydra.main and mlflow.sklearn.log_model, of {jobs // 20}", ratio
+
+
+def kinds(repeats: int) -> Iterator[Row]:
+    """Yield the wall time of another job of five folds, beside that of a script, measured in turn."""
+    with TemporaryDirectory() as folder:
+        script = Path(folder) / "plain.py"
+        script.write_text(FOLDS_BASELINE)
+        five_folds = ours("-m", "learner=majority", "dataset=iris", "evaluation=kfold", "evaluation.folds=5")
+        plain = [sys.executable, str(script), "-m"]
+        for name, kind in KINDS.items():
+            walls: tuple[list[float], list[float]] = ([], [])
+            for _ in range(repeats):
+                sides = zip((five_folds, plain), (kind.ours, kind.script), kind.more, walls, strict=True)
+                for command, (few, many), more, taken in sides:
+                    taken.append((cost([*command, *many]).wall - cost([*command, *few]).wall) / more)
+            mine, others = (1000 * median(taken) for taken in walls)
+            ratio = f"{mine:.0f} ms, and {others:.0f} ms in the script: {others / mine:.0f} times as much"
+            yield f"a job of 5 folds, in wall time, where jobs differ in {name}", ratio
 
 
 def speedup() -> Iterator[Row]:
@@ -189,14 +280,16 @@ def told_states(states: Counter[str]) -> str:
 def main() -> None:
     """Measure the requested parts and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", help="cost, speedup, together, kill; all if left out")
+    parser.add_argument("what", nargs="*", help="cost, kinds, speedup, together, kill; all if left out")
     parser.add_argument("--jobs", type=int, default=200, help="small jobs of which the cost is told")
     parser.add_argument("--many", type=int, default=1000, help="jobs of the sweeps that are killed, and start together")
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=3, help="how often kinds of jobs are measured")
     parser.add_argument("--docs", action="store_true")
     given = parser.parse_args()
     parts: dict[str, Callable[[], Iterator[Row]]] = {
         "cost": lambda: costs(given.jobs),
+        "kinds": lambda: kinds(given.repeats),
         "speedup": speedup,
         "together": lambda: together(given.many),
         "kill": lambda: kill(given.many, given.kills),
