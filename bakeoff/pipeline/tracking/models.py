@@ -258,7 +258,7 @@ def store_version(
     UserError
         The store cannot be written, or the estimator holds a type that is not trusted.
     """
-    experiment_id = str(store.client.get_run(record.run_id).info.experiment_id)
+    experiment_id = store.writer.find_experiment_id(record.run_id)
     write = partial(save_model, estimator, training=record, trust=trust)
     try:
         model_id = _add_model(store, experiment_id, record.run_id, write, name.name)

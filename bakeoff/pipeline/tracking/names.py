@@ -27,6 +27,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     list_store_errors,
 )
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store_writer import NewVersion
 from bakeoff.pipeline.tracking.stored_runs import (
     IS_FINISHED,
     StoredRun,
@@ -234,24 +235,10 @@ def register_version(
     tags : mapping of str to str, optional
     description : str
     """
-    if name.name not in list_names(store):
-        store.client.create_registered_model(name.name)
-    # With a URI of the form models:/ID, MLflow would look into the store of its global settings.
     source = find_model_address(store, model_id)
-    previous = find_alias(store, name) if name.alias else None
-    created = store.client.create_model_version(
-        name.name, source, run_id, dict(tags or {}), description=description, model_id=model_id
-    )
-    try:
-        if name.alias:
-            store.client.set_registered_model_alias(name.name, name.alias, str(created.version))
-    except BaseException:
-        store.client.delete_model_version(name.name, str(created.version))
-        if previous is not None:
-            # The aliases of a version are deleted with it, and this one may already have moved.
-            store.client.set_registered_model_alias(name.name, name.alias, str(previous.version))
-        raise
-    return next(each for each in list_versions(store, name.name) if each.version == int(created.version))
+    new = NewVersion(name.name, name.alias, model_id, source, run_id, tags or {}, description)
+    store.writer.register_version(new)
+    return next(each for each in reversed(list_versions(store, name.name)) if each.model_id == model_id)
 
 
 def find_alias(store: Store, name: ModelName) -> RegisteredVersion | None:

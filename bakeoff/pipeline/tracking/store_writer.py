@@ -10,7 +10,7 @@ import math
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
@@ -37,7 +37,7 @@ MetricValue = tuple[str, float, int, int]
 """The name of a metric, its value, the time in milliseconds since 1970, and its step."""
 CreatedItem = tuple[str, str]
 """The id of a new run or model, and the address of its files."""
-RowsByStatement = Mapping[str, Sequence[Sequence[Any]]]
+RowsByStatement = Mapping[str, Sequence[Sequence[Any] | Mapping[str, Any]]]
 """Statements that can be repeated, because a call that got no answer in time may have written its rows."""
 
 INSERT_EXPERIMENT = """
@@ -80,6 +80,25 @@ last_updated_timestamp_ms, status, lifecycle_stage, source_run_id) VALUES (?, ?,
 ON CONFLICT DO NOTHING
 """
 FINISH_MODEL = "UPDATE logged_models SET status = ?, last_updated_timestamp_ms = ? WHERE model_id = ?"
+INSERT_NAME = "INSERT OR IGNORE INTO registered_models (name, creation_time) VALUES (:name, :now)"
+TOUCH_NAME = "UPDATE registered_models SET last_updated_time = :now WHERE name = :name"
+IS_NEW_VERSION = "name = :name AND source = :source AND creation_time = :now"
+INSERT_VERSION = f"""
+INSERT INTO model_versions (name, version, creation_time, last_updated_time, description, current_stage, source,
+storage_location, run_id, status)
+SELECT :name, last + 1, :now, :now, :description, 'None', :source, :source, :run_id, 'READY'
+FROM (SELECT coalesce(max(version), 0) AS last FROM model_versions WHERE name = :name)
+WHERE NOT EXISTS (SELECT 1 FROM model_versions WHERE {IS_NEW_VERSION})
+"""
+INSERT_VERSION_TAG = f"""
+INSERT OR REPLACE INTO model_version_tags (key, value, name, version)
+SELECT :key, :value, name, version FROM model_versions WHERE {IS_NEW_VERSION}
+"""
+MOVE_ALIAS = f"""
+INSERT OR REPLACE INTO registered_model_aliases (alias, name, version)
+SELECT :alias, name, version FROM model_versions WHERE {IS_NEW_VERSION}
+"""
+FIND_EXPERIMENT = "SELECT CAST(experiment_id AS VARCHAR) FROM runs WHERE run_uuid = :run"
 FIND_LOCATION = """
 SELECT artifact_location FROM experiments WHERE experiment_id = :experiment AND lifecycle_stage = 'active'
 """
@@ -112,6 +131,35 @@ class DatasetInput(NamedTuple):
     profile: str
 
 
+@dataclass(frozen=True)
+class NewVersion:
+    """A version of a registered model that is to be added.
+
+    Attributes
+    ----------
+    name : str
+        The registered model, which is added as well if there is none of this name.
+    alias : str
+        The alias that moves to the version; may be empty.
+    model_id : str
+        The id of a logged model whose files are complete.
+    source : str
+        The address of its files.
+    run_id : str
+        The run that chose the model.
+    tags : mapping of str to str
+    description : str
+    """
+
+    name: str
+    alias: str
+    model_id: str
+    source: str
+    run_id: str
+    tags: Mapping[str, str]
+    description: str
+
+
 class ClientWriter:
     """Writes by MLflow's client, whose calls have a time limit.
 
@@ -136,6 +184,10 @@ class ClientWriter:
     def find_location(self, experiment_id: str) -> str:
         """Return the address of an experiment's files."""
         return str(self._client.get_experiment(experiment_id).artifact_location)
+
+    def find_experiment_id(self, run_id: str) -> str:
+        """Return the id of the experiment of a run."""
+        return str(self._client.get_run(run_id).info.experiment_id)
 
     def tag_experiment(self, experiment_id: str, key: str, value: str) -> None:
         """Set a tag of an experiment."""
@@ -183,6 +235,27 @@ class ClientWriter:
         if run_id:
             self._client.log_outputs(run_id, [LoggedModelOutput(model_id, step=0)])
 
+    def register_version(self, new: NewVersion) -> None:
+        """Add a version of a registered model, and move the alias to it; if that fails, neither is changed."""
+        client = self._client
+        if not client.search_registered_models(f"name = '{new.name}'"):
+            client.create_registered_model(new.name)
+        # With a URI of the form models:/ID, MLflow would look into the store of its global settings.
+        created = client.create_model_version(
+            new.name, new.source, new.run_id, dict(new.tags), description=new.description, model_id=new.model_id
+        )
+        version = str(created.version)
+        previous = client.get_registered_model(new.name).aliases.get(new.alias)
+        try:
+            if new.alias:
+                client.set_registered_model_alias(new.name, new.alias, version)
+        except BaseException:
+            client.delete_model_version(new.name, version)
+            if previous is not None:
+                # The aliases of a version are deleted with it, and this one may already have moved.
+                client.set_registered_model_alias(new.name, new.alias, str(previous))
+            raise
+
     def end_run(self, run_id: str, status: str, milliseconds: int | None = None) -> None:
         """Set the final status of a run, and its end, by default now."""
         self._client.set_terminated(run_id, status, milliseconds)
@@ -212,6 +285,10 @@ class FileWriter:
         if not found:
             raise UserError(f"the experiment {experiment_id} was deleted from the store in the meantime; restore it.")
         return str(found[0][0])
+
+    def find_experiment_id(self, run_id: str) -> str:
+        """Return the id of the experiment of a run."""
+        return str(self._calls.call(self._database.read, FIND_EXPERIMENT, {"run": run_id})[0][0])
 
     def tag_experiment(self, experiment_id: str, key: str, value: str) -> None:
         """Set a tag of an experiment."""
@@ -261,6 +338,18 @@ class FileWriter:
         """Note that the files of a model are complete."""
         outputs = [(uuid4().hex, run_id, model_id)] if run_id else []
         self._write({FINISH_MODEL: [(READY, _now(), model_id)], INSERT_OUTPUT: outputs}, run_id)
+
+    def register_version(self, new: NewVersion) -> None:
+        """Add a version of a registered model, and move the alias to it."""
+        columns = {**asdict(new), "now": _now()}
+        rows: RowsByStatement = {
+            INSERT_NAME: [columns],
+            INSERT_VERSION: [columns],
+            TOUCH_NAME: [columns],
+            INSERT_VERSION_TAG: [{**columns, "key": key, "value": value} for key, value in new.tags.items()],
+            MOVE_ALIAS: [columns] if new.alias else [],
+        }
+        self._write(rows)
 
     def end_run(self, run_id: str, status: str, milliseconds: int | None = None) -> None:
         """Set the final status of a run."""

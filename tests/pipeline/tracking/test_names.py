@@ -21,6 +21,7 @@ from bakeoff.pipeline.tracking.names import (
     register_version,
 )
 from bakeoff.pipeline.tracking.store import Store, open_store
+from bakeoff.pipeline.tracking.store_writer import ClientWriter
 
 
 def add_run(
@@ -171,6 +172,7 @@ def test_a_failure_leaves_neither_a_version_nor_a_moved_alias(
     def fail(*arguments: object) -> None:
         raise MlflowException("the disk is full")
 
+    object.__setattr__(store, "writer", ClientWriter(store.calls))
     monkeypatch.setattr(MlflowClient, "set_registered_model_alias", fail)
     with pytest.raises(MlflowException, match="the disk is full"):
         register(store, f"{name}@champion")

@@ -19,9 +19,17 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.limited_calls import LimitedCalls
 from bakeoff.pipeline.tracking.mlflow_tables import close_all
 from bakeoff.pipeline.tracking.models import add_run_model
+from bakeoff.pipeline.tracking.names import ModelName, register_version
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite, sqlite_uri
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.store_writer import ClientWriter, DatasetInput, FileWriter, RunValues, StoreWriter
+from bakeoff.pipeline.tracking.store_writer import (
+    ClientWriter,
+    DatasetInput,
+    FileWriter,
+    NewVersion,
+    RunValues,
+    StoreWriter,
+)
 
 DATASET = DatasetInput("iris", "1234", "local", '{"uri": "scikit-learn: iris"}', '{"num_rows": 150}')
 VALUES = RunValues(
@@ -52,8 +60,13 @@ def write_everything(writer: StoreWriter) -> None:
         writer.add_values(run_id, VALUES)
         writer.add_values(run_id, RunValues(tags={"sweep": "second"}, metrics=[("score", 1.0, 3000, 0)]))
         writer.add_values(run_id, RunValues())
-        model_id, _ = writer.create_model("0", "model", run_id)
+        assert writer.find_experiment_id(run_id) == "0"
+        model_id, source = writer.create_model("0", "model", run_id)
         writer.finish_model(model_id, run_id)
+        alias = "champion" if status == "FINISHED" else ""
+        tags = {"dataset": "iris", "ä": "ü\n"}
+        writer.register_version(NewVersion("chosen", "newest", model_id, source, run_id, tags, "two\nlines"))
+        writer.register_version(NewVersion("chosen", alias, model_id, source, run_id, {}, ""))
         writer.finish_model(writer.create_model("0", "named", run_id)[0])
         writer.create_model("0", "unfinished", run_id)
         writer.end_run(run_id, status, 1234567)
@@ -178,8 +191,9 @@ def test_a_copy_of_a_process_has_no_connection_to_a_store(store: Store) -> None:
     assert store.client.get_run(run_id).info.status == "FINISHED"
 
 
-def test_a_model_is_written_into_a_file_without_the_client_of_mlflow(store: Store) -> None:
+def test_a_model_is_written_into_a_file_and_registered_without_the_client_of_mlflow(store: Store) -> None:
     run_id, _ = store.writer.create_run(store.experiment_id, "run", {})
-    add_run_model(store, run_id, lambda folder, place: None)
+    model_id = add_run_model(store, run_id, lambda folder, place: None)
+    register_version(store, ModelName("chosen", "champion"), model_id, run_id)
     assert isinstance(store.writer, FileWriter)
     assert store.calls._client is None
