@@ -34,6 +34,10 @@ def explain_model(request: ExplainRequest) -> Answer:
     UserError
         The model, file or column does not exist, the dataset has changed, or the page cannot be written.
     """
+    from bakeoff.pipeline.sweep.request import set_single_threads
+
+    # The many products of small matrices are slower with several threads. NumPy reads their number when it is loaded.
+    set_single_threads()
     from bakeoff.pipeline.commands.explain.explain_stored import explain_stored
     from bakeoff.pipeline.commands.explain.report import print_explanation
     from bakeoff.pipeline.sweep.run_screen import RunScreen
