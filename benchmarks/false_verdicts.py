@@ -4,7 +4,7 @@
     nice python benchmarks/false_verdicts.py --docs       also writes the tables and the picture of docs/statistics.md
 
 Every comparison draws a new table and new folds, scores real learners on them (`benchmarks.simulated_tables`), and
-gives the scores to the tests of `bakeoff.pipeline.commands.compare` (`benchmarks.verdicts`). That the learners
+gives the scores to the tests of `bakeoff.pipeline.commands.significance` (`benchmarks.verdicts`). That the learners
 are equally good is exact, by symmetry. The seed determines every number.
 """
 

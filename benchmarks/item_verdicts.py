@@ -25,8 +25,8 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.commands.compare import item_tests
-from bakeoff.pipeline.commands.compare.item_tests import (
+from bakeoff.pipeline.commands.significance import items as item_tests
+from bakeoff.pipeline.commands.significance.items import (
     Design,
     compute_clustered_t_test,
     compute_exchange_tests,

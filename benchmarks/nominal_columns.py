@@ -29,7 +29,7 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from bakeoff import learners
-from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test
+from bakeoff.pipeline.commands.significance.folds import compute_corrected_t_test
 from bakeoff.pipeline.stages.preprocessing import AutoPreprocessing, make_preprocessing
 from benchmarks.tables import machine, replace_part
 

@@ -26,8 +26,8 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import numpy as np
 
-from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test, subtract_scores
-from bakeoff.pipeline.commands.compare.stopping import TOLD_APART, StopRule
+from bakeoff.pipeline.commands.significance.folds import compute_corrected_t_test, subtract_scores
+from bakeoff.pipeline.commands.significance.pairs import TOLD_APART, StopRule
 from bakeoff.pipeline.model.row_report import adjust_by_holm
 from benchmarks.tables import DOCS, machine, replace_part
 

@@ -9,8 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test
-from bakeoff.pipeline.commands.compare.stopping import EQUAL, TOLD_APART, PairStop, StopRule
+from bakeoff.pipeline.commands.significance.folds import compute_corrected_t_test
+from bakeoff.pipeline.commands.significance.pairs import EQUAL, TOLD_APART, PairStop, StopRule
 from benchmarks.simulated_tables import Population, Scorer
 from benchmarks.verdicts import ALPHA, EVALUATIONS, LEAD_SIZE, LEADS, LEARNERS, ROPE, SIZES, Rate
 

@@ -29,8 +29,9 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.commands.compare.hypothesis_tests import POWER, compute_wilcoxon_p
-from bakeoff.pipeline.commands.compare.study_size import Pairs, PilotItems, PlannedFolds, find_least_wins, find_spread
+from bakeoff.pipeline.commands.significance.datasets import compute_wilcoxon_p
+from bakeoff.pipeline.commands.significance.folds import POWER
+from bakeoff.pipeline.commands.study.study_size import Pairs, PilotItems, PlannedFolds, find_least_wins, find_spread
 from bakeoff.pipeline.model.row_report import adjust_by_holm
 from benchmarks.simulated_tables import Evaluation, Population
 from benchmarks.tables import DOCS, machine, replace_part

@@ -10,15 +10,14 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.commands.compare.comparison import NEMENYI, WILCOXON
-from bakeoff.pipeline.commands.compare.hypothesis_tests import (
-    compute_corrected_t_test,
+from bakeoff.pipeline.commands.report.comparison import NEMENYI, WILCOXON
+from bakeoff.pipeline.commands.significance.datasets import (
     compute_critical_difference,
     compute_friedman_test,
-    compute_posterior,
     compute_wilcoxon_p,
     rank_configurations,
 )
+from bakeoff.pipeline.commands.significance.folds import compute_corrected_t_test, compute_posterior
 from bakeoff.pipeline.model.row_report import adjust_by_holm
 from benchmarks.simulated_tables import Evaluation, Population, Scorer, score_naive_bayes, score_neighbors
 

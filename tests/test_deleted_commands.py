@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from forked_calls import Call, Ended, make_calls
 
-from bakeoff.pipeline.commands import MAY_IMPORT
+from bakeoff.pipeline.commands import MAY_IMPORT, PARTS
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = Path("bakeoff/pipeline/commands")
@@ -28,7 +28,7 @@ TESTS = {
 
 def list_dependent(folder: str) -> set[str]:
     """Return a folder of commands and those that cannot work without it."""
-    needing = {name for name, needed in MAY_IMPORT.items() if folder in needed and name != ENTRY}
+    needing = {name for name, needed in MAY_IMPORT.items() if folder in needed}
     return {folder}.union(*map(list_dependent, needing))
 
 
@@ -94,6 +94,28 @@ def test_everything_else_works_without_the_folder_of_a_command(folder: str, answ
     assert ("bakeoff compare" in overview) == ("compare" not in DELETED[folder])
     assert "breast_cancer: 569 rows" in experiment
     assert "0.3333" in sweep
+
+
+PART_LINES = (
+    ("compare", "scores.csv", "greater_is_better=true", "item=dataset"),
+    ("compare", "scores.csv", "greater_is_better=true", "plan=0.1"),
+    ("plan", "-m", "learner=knn,svm", "difference=0.1"),
+    ("plan", "-m", "learner=knn,svm", "seal=ours", "metrics=accuracy"),
+)
+
+
+def test_a_word_whose_folder_was_deleted_is_refused_and_its_verb_works(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    copy_without({module.split(".")[1] for module in PARTS.values()}, tree)
+    rows = [f"{dataset},{learner},{number}" for dataset in "ab" for number, learner in enumerate(("knn", "svm"))]
+    (tmp_path / "scores.csv").write_text("\n".join(["dataset,learner,score", *rows]))
+    lines = [PART_LINES[0][:3], *PART_LINES]
+    compared, *refused = make_calls([Call("bakeoff", list(words), str(tmp_path), str(tree)) for words in lines])
+    assert "svm has the best mean rank" in compared.output
+    for words, answer in zip(PART_LINES, refused, strict=True):
+        word = next(part for part in PARTS if any(each.startswith(f"{part}=") for each in words))
+        assert f"{word}= needs a part of bakeoff that is not installed" in answer.output
+    assert [answer.status for answer in (compared, *refused)] == [0, 2, 2, 2, 2]
 
 
 NEW_COMMAND = '''

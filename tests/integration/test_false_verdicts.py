@@ -10,7 +10,7 @@ import pytest
 
 import bakeoff
 from bakeoff.learners import KNeighborsClassifier, NaiveBayesClassifier
-from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test, compute_posterior
+from bakeoff.pipeline.commands.significance.folds import compute_corrected_t_test, compute_posterior
 from benchmarks import item_verdicts, study_sizes
 from benchmarks.simulated_tables import (
     N_NEIGHBORS,

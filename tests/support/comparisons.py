@@ -7,10 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from bakeoff.pipeline.commands.compare.comparison import (
-    BETTER,
-    SAME,
-    WORSE,
+from bakeoff.pipeline.commands.report.comparison import (
     Cell,
     ComparedDataset,
     ComparedMetric,
@@ -25,6 +22,7 @@ from bakeoff.pipeline.commands.compare.comparison import (
     Settings,
     Summary,
 )
+from bakeoff.pipeline.commands.significance.folds import BETTER, SAME, WORSE
 
 ACCURACY = ComparedMetric("test_accuracy", "accuracy", True, 0.01)
 LOG_LOSS = ComparedMetric("test_log_loss", "log loss", False, 0.02)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from bakeoff.pipeline.errors import UserError
+
 
 @dataclass(frozen=True)
 class Command:
@@ -209,22 +211,48 @@ COMMANDS: Mapping[str, Command] = {
 }
 """Each verb, in the order of the overview."""
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
-    "accept": ("compare",),
-    "diff": ("compare",),
-    "doctor": ("compare", "diff"),
+    "accept": ("compare", "report", "significance"),
+    "compare": ("report", "significance"),
+    "diff": ("compare", "report", "significance"),
+    "doctor": ("compare", "diff", "report", "significance"),
     "grade": ("work",),
-    "paper": ("compare",),
-    "reference": ("compare", "paper"),
-    "watch": ("compare", "paper"),
-    "run": ("compare",),  # only `plan` with seal=, difference= or rates=, which imports it when needed
+    "items": ("compare", "report", "significance"),
+    "paper": ("compare", "report", "significance"),
+    "reference": ("compare", "paper", "report", "significance"),
+    "report": ("significance",),
+    "study": ("compare", "report", "significance"),
+    "watch": ("compare", "paper", "report"),
 }
 """The folder of a command -> the folders of other commands that it may import."""
+PARTS: Mapping[str, str] = {
+    "item": "commands.items.item_comparison",
+    "plan": "commands.study.study_size",
+    "difference": "commands.study.plan_study",
+    "seal": "commands.study.seal",
+    "reference": "commands.reference.reference_file",
+}
+"""A word of a verb -> the module that does its work in the folder of another one, without which the verb works."""
 
 
 def load(name: str) -> Any:
     """Import a module of `bakeoff.pipeline` and return the function or class with this dotted name."""
     module, _, attribute = name.rpartition(".")
     return getattr(import_module(f"bakeoff.pipeline.{module}"), attribute)
+
+
+def load_part(word: str) -> Any:
+    """Import the module that does the work of a word.
+
+    Raises
+    ------
+    UserError
+        Its folder and its row were deleted.
+    """
+    if word not in PARTS:
+        raise UserError(
+            f"{word}= needs a part of bakeoff that is not installed; install bakeoff again, or omit {word}=."
+        )
+    return import_module(f"bakeoff.pipeline.{PARTS[word]}")
 
 
 def read_pages() -> dict[str, str]:

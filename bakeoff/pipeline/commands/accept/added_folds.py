@@ -18,7 +18,7 @@ from bakeoff.pipeline.commands.accept.line import Contender, Decision, Line
 from bakeoff.pipeline.commands.accept.request import AcceptRequest
 from bakeoff.pipeline.commands.compare.added_repeats import REPEATS
 from bakeoff.pipeline.commands.compare.run_grid import FIRST_REPEAT
-from bakeoff.pipeline.commands.compare.stopping import require_repeats
+from bakeoff.pipeline.commands.significance.pairs import require_repeats
 from bakeoff.pipeline.config.trust import is_trust_word
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.config_hash import hash_config

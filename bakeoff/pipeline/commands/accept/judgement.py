@@ -36,7 +36,7 @@ from bakeoff.pipeline.commands.accept.line import (
 )
 from bakeoff.pipeline.commands.accept.report import describe_line, list_lines, write_page
 from bakeoff.pipeline.commands.accept.request import FINAL, AcceptRequest
-from bakeoff.pipeline.commands.compare.hypothesis_tests import (
+from bakeoff.pipeline.commands.significance.folds import (
     CorrectedTTest,
     compute_corrected_t_test,
     find_effect,

@@ -15,8 +15,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
 
-from bakeoff.pipeline.commands.compare.request import KIND_TAG, SUFFIX
-from bakeoff.pipeline.commands.compare.seal import DIGEST_TAG
+from bakeoff.pipeline.commands.report.kept_report import DIGEST_TAG, KIND_TAG, SUFFIX
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import artifacts, provenance
 from bakeoff.pipeline.tracking.history import list_looks

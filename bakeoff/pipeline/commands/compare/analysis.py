@@ -12,11 +12,10 @@ from operator import itemgetter
 
 import numpy as np
 
-from bakeoff.pipeline.commands.compare.comparison import (
-    BETTER,
+from bakeoff.pipeline.commands.compare.verdict import write_dataset_verdict, write_overall_verdict
+from bakeoff.pipeline.commands.report.comparison import (
     NEMENYI,
     WILCOXON,
-    WORSE,
     Cell,
     CellKey,
     ComparedDataset,
@@ -29,28 +28,30 @@ from bakeoff.pipeline.commands.compare.comparison import (
     Settings,
     Summary,
 )
-from bakeoff.pipeline.commands.compare.hypothesis_tests import (
+from bakeoff.pipeline.commands.significance.datasets import (
     MIN_DATASETS,
     MIN_FRIEDMAN_CONFIGURATIONS,
-    CorrectedTTest,
     FriedmanTest,
-    Requirement,
-    compute_corrected_t_test,
     compute_critical_difference,
     compute_friedman_test,
     compute_nemenyi_p,
-    compute_posterior,
     compute_wilcoxon_p,
-    estimate_requirement,
     find_groups,
-    mark_difference,
     rank_configurations,
-    subtract_scores,
     sum_signed_ranks,
 )
-from bakeoff.pipeline.commands.compare.stopping import PairStop, StopRule
-from bakeoff.pipeline.commands.compare.verdict import write_dataset_verdict, write_overall_verdict
-from bakeoff.pipeline.model.row_report import adjust_by_holm
+from bakeoff.pipeline.commands.significance.folds import (
+    BETTER,
+    WORSE,
+    CorrectedTTest,
+    Requirement,
+    compute_corrected_t_test,
+    compute_posterior,
+    estimate_requirement,
+    mark_difference,
+    subtract_scores,
+)
+from bakeoff.pipeline.commands.significance.pairs import PairStop, StopRule, adjust_p_values, find_holm_levels
 from bakeoff.pipeline.stages.tuning.race import find_level
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 
@@ -100,14 +101,6 @@ def rank_means(means: Mapping[str, float], metric: ComparedMetric) -> dict[str, 
     return dict(sorted(zip(means, ranks, strict=True), key=itemgetter(1)))
 
 
-def adjust_p_values(p_values: Sequence[float]) -> np.ndarray:
-    """Return p-values adjusted by Holm's method; NaN where there was no test."""
-    adjusted = np.array(p_values, dtype=float)  # (m,)
-    is_known = ~np.isnan(adjusted)  # (m,)
-    adjusted[is_known] = adjust_by_holm(adjusted[is_known])
-    return adjusted
-
-
 def _find_rope(cells: Sequence[Cell], base: Cell | None, metric: ComparedMetric) -> float:
     """Return the rope in the unit of the metric."""
     if not metric.is_rope_relative:
@@ -115,13 +108,6 @@ def _find_rope(cells: Sequence[Cell], base: Cell | None, metric: ComparedMetric)
     # Without the base, the smallest scores determine the scale.
     sizes = [abs(float(np.mean(cell.scores[metric.name]))) for cell in ([base] if base else cells)]
     return metric.rope * min(sizes, default=math.nan)
-
-
-def find_holm_levels(p_values: Sequence[float], alpha: float) -> np.ndarray:
-    """Return the level at which Holm's procedure tests each of m p-values, from alpha / m to alpha for the largest."""
-    levels = np.empty(len(p_values))  # (m,)
-    levels[np.argsort(p_values, kind="stable")] = alpha / np.arange(len(p_values), 0, -1)
-    return levels
 
 
 def _compare_pairs(

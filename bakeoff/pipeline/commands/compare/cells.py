@@ -11,7 +11,9 @@ from itertools import chain
 
 import numpy as np
 
-from bakeoff.pipeline.commands.compare.comparison import (
+from bakeoff.pipeline.commands.compare.request import SelectionRequest
+from bakeoff.pipeline.commands.compare.run_grid import Grid, RunFacts, arrange_runs, group_by, list_ids
+from bakeoff.pipeline.commands.report.comparison import (
     Cell,
     CellKey,
     ComparedDataset,
@@ -19,9 +21,7 @@ from bakeoff.pipeline.commands.compare.comparison import (
     Configuration,
     ScoredCells,
 )
-from bakeoff.pipeline.commands.compare.request import SelectionRequest
-from bakeoff.pipeline.commands.compare.run_grid import Grid, RunFacts, arrange_runs, group_by, list_ids
-from bakeoff.pipeline.commands.compare.stopping import require_repeats
+from bakeoff.pipeline.commands.significance.pairs import require_repeats
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring.metrics import ERROR
 from bakeoff.pipeline.stages.scoring.scorers import describe_definition, find_bounds, has_fixed_scale

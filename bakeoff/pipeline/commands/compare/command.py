@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.commands.compare.request import CompareRequest
+from bakeoff.pipeline.commands.report.delivery import require_report_output, write_report
 from bakeoff.pipeline.config.flags import MULTIRUN_FLAGS
 from bakeoff.pipeline.config.requests import divide_words, read_request
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.request import find_status, run_sweep
 from bakeoff.pipeline.tables.document import Answer
-from bakeoff.pipeline.tables.output_file import COMPARISON, DIAGRAM, TERMINAL, OutputKind, require_output, write_whole
+from bakeoff.pipeline.tables.output_file import COMPARISON, DIAGRAM, write_whole
 from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.commands.compare.comparison import Comparison
+    from bakeoff.pipeline.commands.report.comparison import Comparison
     from bakeoff.pipeline.sweep.engine import SweepReport
-    from bakeoff.pipeline.tables.report import Report
 
 SELECTION_KEYS = ("sweep", "filter", "dataset", "trust")
 """Next to ``-m``, these are keys of the sweep, or are refused."""
@@ -94,10 +94,10 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
 def _compare(request: CompareRequest, command: str) -> tuple[Comparison, bool]:
     """Compare runs, write the report, and return the comparison, and whether the gate found a worse configuration."""
     # NumPy is loaded after the sweep has set the number of threads, which may affect the last bits of scores.
-    from bakeoff.pipeline.commands.compare.reports import make_report, render_report
-    from bakeoff.pipeline.commands.compare.request import SUFFIX
     from bakeoff.pipeline.commands.compare.stored_comparison import keep_reports, make_comparison
     from bakeoff.pipeline.commands.compare.verdict import find_worse
+    from bakeoff.pipeline.commands.report.kept_report import SUFFIX
+    from bakeoff.pipeline.commands.report.reports import make_report, render_report
 
     comparison = make_comparison(request, command)
     if request.form == DIAGRAM and request.output is not None:
@@ -121,35 +121,10 @@ def _compare(request: CompareRequest, command: str) -> tuple[Comparison, bool]:
 
 def _write_diagram(comparison: Comparison, output: Path) -> None:
     """Write the critical-difference diagram completely to a file."""
-    from bakeoff.pipeline.commands.compare.pictures import write_diagram
+    from bakeoff.pipeline.commands.report.pictures import write_diagram
 
     write_whole(output, write_diagram(comparison, output.suffix.lower()))
     print_note(f"the critical-difference diagram is in {output}")
-
-
-def require_report_output(output: Path | None, kind: OutputKind, uri: str | None, table: Path | None = None) -> None:
-    """Reject a file for a report that cannot be written, or that is part of the input or store, before any job runs."""
-    if output is None:
-        return
-    from bakeoff.pipeline.tracking.store import list_store_paths
-
-    require_output(output, kind, [] if table is None else [table], list_store_paths(uri))
-
-
-def write_report(report: Report, to: str, output: Path | None, render: Callable[[], str]) -> None:
-    """Write a report to standard output, or completely to a file."""
-    from bakeoff.pipeline.tables.report import print_report
-    from bakeoff.pipeline.text.wording import make_console
-
-    if output is None and to == TERMINAL:
-        print_report(report, make_console())
-        return
-    text = render()
-    if output is None:
-        sys.stdout.write(text)
-        return
-    write_whole(output, text)
-    print_note(f"the report is in {output}")
 
 
 def _require_sweep_alone(words: Sequence[str]) -> None:

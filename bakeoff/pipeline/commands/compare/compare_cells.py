@@ -20,7 +20,10 @@ from datetime import UTC, datetime
 import numpy as np
 
 from bakeoff.pipeline.commands.compare.analysis import analyze_dataset, analyze_overall, compare_costs, rank_cells
-from bakeoff.pipeline.commands.compare.comparison import (
+from bakeoff.pipeline.commands.compare.request import BEST_WORDS, SelectionRequest
+from bakeoff.pipeline.commands.compare.run_grid import BASE_REMARK, RUN_KEY, group_by
+from bakeoff.pipeline.commands.compare.verdict import write_repeats
+from bakeoff.pipeline.commands.report.comparison import (
     WILCOXON,
     Cell,
     CellKey,
@@ -32,9 +35,6 @@ from bakeoff.pipeline.commands.compare.comparison import (
     ScoredCells,
     Settings,
 )
-from bakeoff.pipeline.commands.compare.request import BEST_WORDS, SelectionRequest
-from bakeoff.pipeline.commands.compare.run_grid import BASE_REMARK, RUN_KEY, group_by
-from bakeoff.pipeline.commands.compare.verdict import write_repeats
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, join_words

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from bakeoff.pipeline.commands.compare.comparison import NEMENYI, WILCOXON
-from bakeoff.pipeline.config.requests import Bounds, ExperimentRequest, Request, TrustRequest, Word
+from bakeoff.pipeline.commands.report.comparison import NEMENYI, WILCOXON
+from bakeoff.pipeline.commands.report.delivery import FORMATS
+from bakeoff.pipeline.config.requests import Bounds, ExperimentRequest, TrustRequest, Word
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.tables.output_file import COMPARISON, REPORT_FORMATS
+from bakeoff.pipeline.tables.output_file import COMPARISON
 from bakeoff.pipeline.text.wording import expand_home, join_words
 
-FORMATS = tuple(REPORT_FORMATS.values())
 COMMAND_KEYS = (
     "sweep", "filter", "metric", "greater_is_better", "base", "metrics", "alpha", "rope", "pairs", "overall",
     "choice", "dataset", "until", "repeats", "seal", "item", "cluster", "items", "plan", "reference",
@@ -35,11 +35,7 @@ LEVELS = Bounds(0, 1, is_open=True)
 """Significance levels."""
 SHARES = Bounds(0, 1)
 DIFFERENCES = Bounds(1e-9)
-ROUNDING = 1e-9
 GATES = ("never", "worse")
-SUFFIX = "-comparisons"
-"""The end of the name of the experiment with the reports on the runs of another."""
-KIND_TAG = "kind"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,37 +227,6 @@ class CompareRequest(SelectionRequest, TrustRequest):
         if not files and (self.metric or self.greater_is_better is not None):
             raise UserError("metric= and greater_is_better= describe scores in a file; for runs, use metrics=NAME.")
         return expand_home(files[0]) if files else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RatesRequest(Request):
-    """Two expected rates of items that two systems get right.
-
-    Attributes
-    ----------
-    rates : tuple of str
-        The two rates, such as 0.62,0.60.
-    agreement : float
-        The share of items that both systems get right, or both wrong.
-    alpha : float
-        The significance level; with several pairs, divide it by their number.
-    """
-
-    rates: tuple[str, ...]
-    agreement: Annotated[float, Word(allowed=SHARES)]
-    alpha: Annotated[float, Word(allowed=LEVELS)] = 0.05
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        rates = read_numbers("rates", self.rates, SHARES)
-        if len(rates) != 2 or rates[0] == rates[1]:
-            raise UserError(f"rates={','.join(self.rates)} must be two different rates, such as rates=0.62,0.60.")
-        least, most = 1 - min(sum(rates), 2 - sum(rates)), 1 - abs(rates[0] - rates[1])
-        if not least - ROUNDING <= self.agreement <= most + ROUNDING:
-            raise UserError(
-                f"agreement={self.agreement:g} must be between {least:.4g} and {most:.4g} for rates="
-                f"{','.join(self.rates)}: the systems differ at least on the items that make the rates differ."
-            )
 
 
 def read_numbers(key: str, words: Sequence[str], allowed: Bounds) -> list[float]:

@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.cells import label_metric
-from bakeoff.pipeline.commands.compare.comparison import (
+from bakeoff.pipeline.commands.compare.request import JSON_LINES, PARQUET, CompareRequest
+from bakeoff.pipeline.commands.report.comparison import (
     Cell,
     ComparedDataset,
     ComparedMetric,
     Configuration,
     ScoredCells,
 )
-from bakeoff.pipeline.commands.compare.request import JSON_LINES, PARQUET, CompareRequest
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.dataset.content import read_content
 from bakeoff.pipeline.stages.dataset.files import read_file, require_file

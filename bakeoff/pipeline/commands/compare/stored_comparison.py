@@ -5,25 +5,18 @@ runs, it would become the ``latest`` run and a row of the leaderboard, and its d
 and estimates. Its artifacts are the reports and the list of the compared runs.
 """
 
-import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
 
-from bakeoff.pipeline.commands.compare.carried_runs import open_reference
+from bakeoff.pipeline.commands import PARTS, load_part
 from bakeoff.pipeline.commands.compare.cells import score_runs
-from bakeoff.pipeline.commands.compare.compare_cells import compare_cells, write_look_notes
-from bakeoff.pipeline.commands.compare.comparison import Comparison
-from bakeoff.pipeline.commands.compare.item_comparison import compare_items
-from bakeoff.pipeline.commands.compare.item_rows import score_rows
-from bakeoff.pipeline.commands.compare.item_scores import read_item_scores
-from bakeoff.pipeline.commands.compare.reports import make_report, render_report
-from bakeoff.pipeline.commands.compare.request import FORMATS, KIND_TAG, SUFFIX, CompareRequest, SelectionRequest
+from bakeoff.pipeline.commands.compare.compare_cells import compare_cells
+from bakeoff.pipeline.commands.compare.request import CompareRequest, SelectionRequest
 from bakeoff.pipeline.commands.compare.run_grid import (
     BASE_REMARK,
     NO_RUN,
@@ -34,31 +27,22 @@ from bakeoff.pipeline.commands.compare.run_grid import (
     separate_run,
 )
 from bakeoff.pipeline.commands.compare.scores_table import read_table, score_table
-from bakeoff.pipeline.commands.compare.seal import check_seal
-from bakeoff.pipeline.commands.compare.study_size import describe_sizes
-from bakeoff.pipeline.errors import StoreError, UserError
-from bakeoff.pipeline.tables.output_file import EXTENSIONS
-from bakeoff.pipeline.tables.report import Report
+from bakeoff.pipeline.commands.report.comparison import Comparison
+from bakeoff.pipeline.commands.report.kept_report import ITEMS_TAG, SUFFIX, keep_report
+from bakeoff.pipeline.commands.report.reports import make_report, render_report
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns
-from bakeoff.pipeline.tracking import artifacts, names, provenance
+from bakeoff.pipeline.tracking import names
 from bakeoff.pipeline.tracking.history import RecordedJob, find_runs_of_jobs, read_latest_sweep, read_sweep_record
-from bakeoff.pipeline.tracking.names import KIND_TAGS as EXPERIMENT_TAGS
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.store_writer import MAX_TAG_LETTERS, RunValues
 from bakeoff.pipeline.tracking.stored_runs import (
-    IS_FINISHED,
     read_stored_runs,
-    search_runs,
     search_stored_runs,
     write_condition,
 )
 
 KIND = "comparison"
-RUNS_TAG = "compared_runs"
-RUNS_FILE = "runs.json"
-ITEMS_TAG = "items_digest"
-"""The tag of a comparison of a table of items; later ones of the same items count its systems."""
 
 
 class Selection(NamedTuple):
@@ -89,9 +73,7 @@ def make_comparison(request: SelectionRequest, command: str = "", frame: pd.Data
         file = request.table
         scores, name = (read_table(file), file.name) if frame is None else (frame, "the table")
         if request.item:
-            items = read_item_scores(scores, name, request)
-            compared = compare_items(items, request, command or request.write_command())
-            compared = _count_looks(compared, request) if request.keep else compared
+            compared = load_part("item").compare_table(scores, name, request, command or request.write_command())
         else:
             compared = compare_cells(score_table(scores, name, request), request, command or request.write_command())
         return _add_sizes(compared, request)
@@ -165,49 +147,30 @@ def _describe_job(job: RecordedJob, facts: RunFacts | None) -> RunFacts:
 def compare_selection(store: Store, selection: Selection, request: SelectionRequest, command: str = "") -> Comparison:
     """Compare selected runs; for the parameters and errors see `make_comparison`."""
     word = request.reference if isinstance(request, CompareRequest) else ""
-    reference = open_reference(word) if word else None
+    reference = load_part("reference").open_reference(word) if word else None
     facts = selection.facts if reference is None else reference.join(selection.facts)
     base_run = _find_base_run(store, request.base, facts)
     if base_run is not None:
         facts = _separate_base(store, facts, base_run)
     command = command or request.write_command()
     if isinstance(request, CompareRequest) and request.item:
-        compared = compare_items(score_rows(facts, selection.description, request, store), request, command)
+        compared = load_part("item").compare_rows(facts, selection.description, request, store, command)
     else:
         compared = compare_cells(score_runs(facts, selection.description, request, store), request, command)
     own = replace(_add_sizes(compared, request), store=hide_secrets(store.uri), experiment=request.tracking__experiment)
     if reference is not None:
         own = reference.describe(own, selection.facts, store)
-    return replace(own, notes=(*check_seal(store, own, request), *own.notes))
+    is_checked = request.seal or "seal" in PARTS
+    sealed = load_part("seal").check_seal(store, own, request) if is_checked else ()
+    return replace(own, notes=(*sealed, *own.notes))
 
 
 def _add_sizes(comparison: Comparison, request: SelectionRequest) -> Comparison:
     """Return a comparison with notes on how large a study must be, if it is requested."""
-    differences = request.differences if isinstance(request, CompareRequest) else ()
-    sizes = [finding.sentence for finding in describe_sizes(comparison, differences)]
-    return replace(comparison, notes=(*comparison.notes, *sizes))
-
-
-def _count_looks(comparison: Comparison, request: CompareRequest) -> Comparison:
-    """Return a comparison of a table of items, with the systems that stored comparisons showed on the same items."""
-    try:
-        store = open_store(request.tracking__uri, f"{request.tracking__experiment}{SUFFIX}")
-    except UserError as error:
-        raise UserError(f"{error} With keep=false, the comparison needs no store.") from error
-    query = f"{IS_FINISHED} and {write_condition(f'tags.{ITEMS_TAG}', comparison.datasets[0].digest)}"
-    names = {row.name for row in comparison.configurations}
-    shown = names.union(
-        *(json.loads(artifacts.read_artifact(store, f"{run.address}/{RUNS_FILE}")) for run in search_runs(store, query))
-    )
-    datasets = (replace(comparison.datasets[0], n_looks=len(shown)), *comparison.datasets[1:])
-    notes = write_look_notes(datasets, len(names), "systems have been compared on the same items")
-    return replace(
-        comparison,
-        datasets=datasets,
-        notes=(*comparison.notes, *notes),
-        store=hide_secrets(store.uri),
-        experiment=request.tracking__experiment,
-    )
+    if not isinstance(request, CompareRequest) or not request.plan:
+        return comparison
+    sizes = load_part("plan").describe_sizes(comparison, request.differences)
+    return replace(comparison, notes=(*comparison.notes, *(finding.sentence for finding in sizes)))
 
 
 def _find_base_run(store: Store, word: str, facts: Sequence[RunFacts]) -> str | None:
@@ -247,7 +210,7 @@ def keep_reports(comparison: Comparison, request: SelectionRequest) -> str:
     """
     if not comparison.run_ids and comparison.items is None:
         raise UserError("a comparison of a table is not stored, because it has no runs; leave out keep=True.")
-    from bakeoff.pipeline.commands.compare.pictures import write_pictures
+    from bakeoff.pipeline.commands.report.pictures import write_pictures
 
     of_table = SUFFIX * (not comparison.run_ids)
     store = open_store(request.tracking__uri, f"{request.tracking__experiment}{of_table}", create=False)
@@ -271,74 +234,3 @@ def keep_reports(comparison: Comparison, request: SelectionRequest) -> str:
         tags=tags | ({ITEMS_TAG: comparison.datasets[0].digest} if of_table else {}),
         pictures=write_pictures(comparison, ".svg"),
     )
-
-
-def keep_report(
-    store: Store,
-    experiment: str,
-    kind: str,
-    report: Report,
-    runs: Mapping[str, str],
-    render: Callable[[str], str],
-    params: Mapping[str, str] | None = None,
-    tags: Mapping[str, str] | None = None,
-    pictures: Mapping[str, bytes] | None = None,
-) -> str:
-    """Write a comparison, a difference or an ablation as a finished run, and return its id.
-
-    The compared runs are not changed.
-
-    Parameters
-    ----------
-    store : Store
-        The store of the compared runs.
-    experiment : str
-        The name of their experiment.
-    kind : str
-    report : Report
-    runs : mapping of str to str
-        Run id -> name, for the compared runs.
-    render : callable
-        Returns the report in a format.
-    params, tags : mapping of str to str, optional
-        Values to store besides the question and the command.
-    pictures : mapping of str to bytes, optional
-        File name -> content.
-    """
-    own = open_store(store.uri, f"{experiment}{SUFFIX}")
-    remark = f"The artifact {RUNS_FILE} lists the runs or the systems that were compared."
-    all_tags = {
-        **provenance.list_tags(),
-        **(tags or {}),
-        "command": report.command,
-        KIND_TAG: kind,
-        RUNS_TAG: _list_ids(runs),
-        "mlflow.note.content": "\n\n".join([f"**{report.question}**", *report.verdict, remark]),
-    }
-    shown = {key: hide_secrets(value) for key, value in all_tags.items()}
-    run_id, address = own.writer.create_run(own.experiment_id, report.question, shown)
-    try:
-        # Otherwise MLflow opens the run in its pages for language models.
-        for key, value in EXPERIMENT_TAGS.items():
-            own.writer.tag_experiment(own.experiment_id, key, value)
-        own.writer.add_values(run_id, RunValues(params={"question": report.question, **(params or {})}))
-        texts = {f"{kind}{EXTENSIONS[to]}": render(to) for to in FORMATS}
-        texts[RUNS_FILE] = json.dumps(dict(runs), indent=1)
-        with artifacts.run_folder(own, address, run_id) as folder:
-            for name, text in texts.items():
-                (folder / name).write_bytes(text.encode())
-            for name, content in (pictures or {}).items():
-                (folder / name).write_bytes(content)
-    except BaseException:
-        with suppress(StoreError):  # the first error is the one to report
-            own.writer.end_run(run_id, "FAILED")
-        raise
-    own.writer.end_run(run_id, "FINISHED")
-    return run_id
-
-
-def _list_ids(runs: Mapping[str, str]) -> str:
-    """Return the ids of the runs as JSON, or their number if they exceed the maximum length of a tag."""
-    text = json.dumps(list(runs))
-    # A truncated list would look complete, so a long list is stored only in the artifacts.
-    return text if len(text) <= MAX_TAG_LETTERS else f"{len(runs)} runs in {RUNS_FILE}"

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import NamedTuple
 
-from bakeoff.pipeline.commands.compare.comparison import (
+from bakeoff.pipeline.commands.compare.run_grid import group_by
+from bakeoff.pipeline.commands.report.comparison import (
     NEMENYI,
     Cell,
     ComparedDataset,
@@ -23,9 +24,9 @@ from bakeoff.pipeline.commands.compare.comparison import (
     Settings,
     Summary,
 )
-from bakeoff.pipeline.commands.compare.hypothesis_tests import POWER, count_least_datasets
-from bakeoff.pipeline.commands.compare.run_grid import group_by
-from bakeoff.pipeline.commands.compare.stopping import EQUAL, TOLD_APART, UNDECIDED
+from bakeoff.pipeline.commands.significance.datasets import count_least_datasets
+from bakeoff.pipeline.commands.significance.folds import POWER
+from bakeoff.pipeline.commands.significance.pairs import EQUAL, TOLD_APART, UNDECIDED
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import (
     count_nouns,

@@ -12,8 +12,6 @@ from io import StringIO
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.commands.compare.comparison import ComparedMetric
-from bakeoff.pipeline.commands.compare.hypothesis_tests import subtract_scores
 from bakeoff.pipeline.commands.diff.changed_rows import ROW_COLUMNS, ChangedRows, compare_predictions
 from bakeoff.pipeline.commands.diff.changes import EVALUATION, NOT_SET, VALIDATION, Change
 from bakeoff.pipeline.commands.diff.effects import (
@@ -33,6 +31,8 @@ from bakeoff.pipeline.commands.diff.hybrids import (
 )
 from bakeoff.pipeline.commands.diff.request import DiffRequest
 from bakeoff.pipeline.commands.diff.result import DifferenceResult, MeasuredChange, describe_effect, tabulate_effects
+from bakeoff.pipeline.commands.report.comparison import ComparedMetric
+from bakeoff.pipeline.commands.significance.folds import subtract_scores
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset

@@ -22,8 +22,8 @@ from math import factorial, isnan, nan
 
 import numpy as np
 
-from bakeoff.pipeline.commands.compare.analysis import adjust_p_values
-from bakeoff.pipeline.commands.compare.hypothesis_tests import MAX_ROUNDING_UNITS, compute_corrected_t_test
+from bakeoff.pipeline.commands.significance.folds import MAX_ROUNDING_UNITS, compute_corrected_t_test
+from bakeoff.pipeline.commands.significance.pairs import adjust_p_values
 
 MAX_EXACT = 4
 MIN_INTERACTION = 1e-12

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from bakeoff.pipeline.commands.compare.request import FORMATS, GATES, LEVELS
+from bakeoff.pipeline.commands.compare.request import GATES, LEVELS
+from bakeoff.pipeline.commands.report.delivery import FORMATS
 from bakeoff.pipeline.config.requests import ExperimentRequest, TrustRequest, Word
 from bakeoff.pipeline.tables.output_file import DIFFERENCE
 

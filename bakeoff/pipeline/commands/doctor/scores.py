@@ -12,8 +12,8 @@ import numpy as np
 from scipy import stats
 
 from bakeoff.pipeline.audit.check import SEVERE, TIP, Check, Finding
-from bakeoff.pipeline.commands.compare.hypothesis_tests import CorrectedTTest
 from bakeoff.pipeline.commands.doctor.subject import MIN_FOLDS, Baseline, RunSubject
+from bakeoff.pipeline.commands.significance.folds import CorrectedTTest
 from bakeoff.pipeline.config.compose_job import SIMPLER_KEY
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.experiment import score_headline

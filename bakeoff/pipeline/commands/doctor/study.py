@@ -6,8 +6,8 @@ from collections import defaultdict
 from typing import final
 
 from bakeoff.pipeline.audit.check import TIP, Check
-from bakeoff.pipeline.commands.compare.hypothesis_tests import count_least_datasets
 from bakeoff.pipeline.commands.doctor.subject import StudySubject
+from bakeoff.pipeline.commands.significance.datasets import count_least_datasets
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.text.wording import count_nouns, format_change, name_first
 

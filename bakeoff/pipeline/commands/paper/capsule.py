@@ -21,7 +21,7 @@ from pathlib import Path, PurePath
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from bakeoff.pipeline.commands.compare import carried_runs
+from bakeoff.pipeline.commands.paper import carried_runs
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.system import find_user
 from bakeoff.pipeline.tables.output_file import replace_file, write_whole

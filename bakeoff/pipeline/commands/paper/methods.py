@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from bakeoff.pipeline.audit import describe_accepted
-from bakeoff.pipeline.commands.compare.comparison import Comparison, Configuration, OverallResult
-from bakeoff.pipeline.commands.compare.hypothesis_tests import CorrectedTTest, compute_corrected_t_test
-from bakeoff.pipeline.commands.compare.latex_tables import HEADING, count_reasons, hide_folders
 from bakeoff.pipeline.commands.compare.run_grid import GROUPS, SEED_WORD, group_by
+from bakeoff.pipeline.commands.report.comparison import Comparison, Configuration, OverallResult
+from bakeoff.pipeline.commands.report.latex_tables import HEADING, count_reasons, hide_folders
+from bakeoff.pipeline.commands.significance.folds import CorrectedTTest, compute_corrected_t_test
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.targets import TARGET_KEY
 from bakeoff.pipeline.tables.markup import escape_latex, render_plain

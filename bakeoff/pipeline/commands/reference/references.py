@@ -6,22 +6,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bakeoff.pipeline.commands.compare.carried_runs import (
+from bakeoff.pipeline.commands.compare.run_grid import RunFacts, describe_run
+from bakeoff.pipeline.commands.compare.stored_comparison import select_runs
+from bakeoff.pipeline.commands.paper.capsule import write_capsule
+from bakeoff.pipeline.commands.paper.carried_runs import PREDICTIONS_TAG, RUNS, write_runs
+from bakeoff.pipeline.commands.paper.contents import make_capsule
+from bakeoff.pipeline.commands.paper.request import PaperRequest, VerifyRequest
+from bakeoff.pipeline.commands.paper.verify import DIFFERENT, EXPERIMENT, Announce, Report, verify_capsule
+from bakeoff.pipeline.commands.reference.reference_file import (
     EXTENSION,
-    PREDICTIONS_TAG,
-    RUNS,
     SHIPPED,
     Reference,
     find_reference,
     open_reference,
-    write_runs,
 )
-from bakeoff.pipeline.commands.compare.run_grid import RunFacts, describe_run
-from bakeoff.pipeline.commands.compare.stored_comparison import select_runs
-from bakeoff.pipeline.commands.paper.capsule import write_capsule
-from bakeoff.pipeline.commands.paper.contents import make_capsule
-from bakeoff.pipeline.commands.paper.request import PaperRequest, VerifyRequest
-from bakeoff.pipeline.commands.paper.verify import DIFFERENT, EXPERIMENT, Announce, Report, verify_capsule
 from bakeoff.pipeline.commands.reference.request import ReferenceRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.source_code import hash_text

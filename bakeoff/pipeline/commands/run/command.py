@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from bakeoff.pipeline.commands import load_part
 from bakeoff.pipeline.config.requests import RefitRequest, Word, divide_words, read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.errors import UserError
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from bakeoff.pipeline.sweep.engine import SweepReport
 
 FAILED_FLAG = "--failed"
-FIRST_REPEAT_WORDS = ("evaluation.repeats=1", "evaluation.first_repeat=0")
-SEAL_KEYS = ("seal", "metrics", "base", "alpha", "rope", "until", "repeats")
-"""With ``seal=``, keys of the comparison; all others are keys of the sweep."""
 SIZE_WORDS = ("difference=", "rates=", "item=")
 """Words that begin so ask how large a study must be."""
 
@@ -109,23 +107,15 @@ def plan_sweep(words: Sequence[str]) -> int | Answer:
         The command line is invalid, or the jobs cannot be sealed.
     """
     if any(word.startswith(SIZE_WORDS) for word in words):
-        from bakeoff.pipeline.commands.compare.plan_study import plan_study
-
-        return plan_study(words)
+        return load_part("difference").plan_study(words)
     if not any(word.startswith("seal=") for word in words):
         return answer_sweep(run_sweep([*words, "dry_run=true"]), ["plan", *words])
-    from bakeoff.pipeline.commands.compare.request import CompareRequest
-
-    own = [word for word in words if word.partition("=")[0] in SEAL_KEYS]
-    request = read_request("plan", CompareRequest, own)
-    # With until=sure, the jobs are those of the first repeat.
-    first = FIRST_REPEAT_WORDS if request.is_until_sure else ()
-    report = run_sweep([*(word for word in words if word not in own), *first, "dry_run=true"])
+    sealing = load_part("seal")
+    request, others = sealing.divide_words(words)
+    report = run_sweep([*others, "dry_run=true"])
     if report is None or report.is_refused:
         return answer_sweep(report, ["plan", *words])
-    from bakeoff.pipeline.commands.compare.seal import seal_jobs
-
-    digest = seal_jobs(request, report.plan.jobs)
+    digest = sealing.seal_jobs(request, report.plan.jobs)
     print(f"sealed as {request.seal} with SHA-256 {digest}; publish the digest where its date can be checked")
     return Answer("seal", lambda: {"seal": request.seal, "sha256": digest})
 

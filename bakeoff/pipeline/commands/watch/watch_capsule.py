@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
-from bakeoff.pipeline.commands.compare.carried_runs import RUNS, TIMES, read_runs
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
 from bakeoff.pipeline.commands.paper.capsule import CODE_FOLDER, REQUIREMENTS, SCORES, Files, reject_damage
+from bakeoff.pipeline.commands.paper.carried_runs import RUNS, TIMES, read_runs
 from bakeoff.pipeline.commands.paper.verify import read_capsule_study, require_data_folder, require_trust
 from bakeoff.pipeline.commands.watch.request import WatchRequest
 from bakeoff.pipeline.commands.watch.scene import STORE, Scene

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from written_runs import write_run
 
-from bakeoff.pipeline.commands.compare.analysis import compare_costs, find_holm_levels
-from bakeoff.pipeline.commands.compare.comparison import Comparison
-from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test, subtract_scores
+from bakeoff.pipeline.commands.compare.analysis import compare_costs, find_pareto_front
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
 from bakeoff.pipeline.commands.compare.verdict import find_worse
+from bakeoff.pipeline.commands.report.comparison import Comparison
+from bakeoff.pipeline.commands.significance.folds import compute_corrected_t_test, subtract_scores
+from bakeoff.pipeline.commands.significance.pairs import find_holm_levels
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.store import Store, open_store
 
@@ -443,3 +444,18 @@ def test_a_base_without_a_common_dataset_is_refused(store: Store) -> None:
     comparison = compare(store, base=base)
     with pytest.raises(UserError, match="needs a dataset with several scores of the base"):
         find_worse(comparison)
+
+
+def test_the_pareto_front_holds_what_nothing_beats() -> None:
+    # By definition, on many ties.
+    rng = np.random.default_rng(0)
+    scores, seconds = rng.integers(0, 6, (2, 40)).astype(float)
+    beaten = [
+        any(a >= score and b <= cost and (a > score or b < cost) for a, b in zip(scores, seconds, strict=True))
+        for score, cost in zip(scores, seconds, strict=True)
+    ]
+    front = [not one for one in beaten]
+    assert find_pareto_front(scores, seconds).tolist() == front
+    assert find_pareto_front(1 - scores, seconds, greater_is_better=False).tolist() == front
+    undefined = np.array([np.nan, 0.9, 0.8])
+    assert find_pareto_front(undefined, np.array([1.0, np.nan, 2.0])).tolist() == [False, False, True]

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from written_runs import write_run
 
-from bakeoff.pipeline.commands.compare.comparison import Comparison
-from bakeoff.pipeline.commands.compare.hypothesis_tests import compute_corrected_t_test
 from bakeoff.pipeline.commands.compare.request import CompareRequest
-from bakeoff.pipeline.commands.compare.stopping import EQUAL, TOLD_APART, UNDECIDED, StopRule
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
+from bakeoff.pipeline.commands.report.comparison import Comparison
+from bakeoff.pipeline.commands.significance.folds import compute_corrected_t_test
+from bakeoff.pipeline.commands.significance.pairs import EQUAL, TOLD_APART, UNDECIDED, StopRule
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.tuning.race import correct_for_looks, find_level, simulate_smallest_p
 from bakeoff.pipeline.tracking.store import Store, open_store

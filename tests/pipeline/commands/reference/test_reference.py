@@ -17,9 +17,10 @@ from command import Bakeoff, command_in
 from scipy.stats import binomtest, hypergeom
 
 from bakeoff import compare
-from bakeoff.pipeline.commands.compare.carried_runs import MANIFEST, RUNS, SCORES, open_reference, read_parquet
+from bakeoff.pipeline.commands.paper.carried_runs import MANIFEST, RUNS, SCORES, read_parquet
 from bakeoff.pipeline.commands.paper.request import VerifyRequest
 from bakeoff.pipeline.commands.paper.verify import MAX_ERROR, bound_share, draw_jobs
+from bakeoff.pipeline.commands.reference.reference_file import open_reference
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.jobs import Job
 

@@ -1,0 +1,1 @@
+"""A finished comparison, and how it is shown, written and kept."""

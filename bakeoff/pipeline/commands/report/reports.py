@@ -1,0 +1,127 @@
+"""Reports of a comparison for a terminal, papers (Markdown, LaTeX), programs (JSON, CSV) and browsers (HTML).
+
+The HTML page is self-contained and works offline without scripts. Its template is `page.html`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bakeoff.pipeline.commands.report.comparison import Comparison
+from bakeoff.pipeline.commands.report.latex_tables import write_tables
+from bakeoff.pipeline.commands.report.report_tables import iterate_result, tabulate_datasets
+from bakeoff.pipeline.tables.document import render_document
+from bakeoff.pipeline.tables.markup import render_template
+from bakeoff.pipeline.tables.output_file import write_csv
+from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report
+
+TEMPLATE = Path(__file__).parent / "page.html"
+
+
+def render_page(comparison: Comparison) -> str:
+    """Return the HTML page of a comparison.
+
+    Parameters
+    ----------
+    comparison : Comparison
+
+    Returns
+    -------
+    str
+        The page; equal comparisons produce identical bytes.
+    """
+    from bakeoff.pipeline.commands.report.pictures import draw_pictures
+    from bakeoff.pipeline.figures.panels import render_svg
+
+    blocks = []
+    for number, result in enumerate(comparison.results):
+        metric = comparison.find_metric(result.metric)
+        (scores, sentences), *others = iterate_result(comparison, result, shows_datasets=True)
+        # The names of elements are unique in the page.
+        pictures = [
+            (render_svg(figure, f"{name}-{number}", caption), caption)
+            for name, (figure, caption) in draw_pictures(comparison, result).items()
+        ]
+        blocks.append({
+            "label": metric.label,
+            "scores": scores,
+            "sentences": sentences,
+            "pictures": pictures,
+            "others": others,
+        })  # fmt: skip
+    values = {"comparison": comparison, "blocks": blocks, "datasets": tabulate_datasets(comparison)}
+    return render_template(TEMPLATE, values)
+
+
+def make_report(comparison: Comparison) -> Report:
+    """Return the report of a comparison."""
+    return Report(
+        question=comparison.question,
+        selection=comparison.selection,
+        verdict=comparison.verdict,
+        sections=[section for result in comparison.results for section in iterate_result(comparison, result)],
+        notes=comparison.notes,
+        command=comparison.command,
+    )
+
+
+COLUMNS = (
+    "metric", "dataset", "configuration", "learner", "mean", "std", "low", "high", "rank", "is_best", "mark", "p_value",
+    "base", "n_folds", "n_train", "n_test", "fit_seconds", "predict_seconds", "n_fits", "reason", "run_ids",
+)  # fmt: skip
+
+
+def render_json(comparison: Comparison) -> str:
+    """Return the comparison as JSON.
+
+    The keys are the attributes of `Comparison` and its parts, where they are documented. Numbers have enough digits to
+    be restored exactly; missing and infinite numbers are null.
+    """
+    return render_document("comparison", asdict(comparison))
+
+
+def render_csv(comparison: Comparison) -> str:
+    """Return one row per cell and metric at full precision; an empty cell has a reason and no numbers."""
+    text = io.StringIO()
+    columns = COLUMNS if comparison.items is None else (*COLUMNS, "tier")
+    write_csv(pd.DataFrame(_iterate_rows(comparison), columns=columns), text)
+    return text.getvalue()
+
+
+def _iterate_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    learners = {row.name: row.learner for row in comparison.configurations}
+    tiers = {} if comparison.items is None else comparison.items.list_tiers()
+    for result in comparison.results:
+        datasets = {dataset.dataset: dataset for dataset in result.datasets}
+        for cell in comparison.cells:
+            summary = datasets[cell.dataset].find_summary(cell.configuration)
+            yield {
+                **({} if summary is None else {**vars(summary), "is_best": str(summary.is_best).lower()}),
+                **vars(cell),
+                "metric": result.metric,
+                "learner": learners[cell.configuration],
+                "base": datasets[cell.dataset].base,
+                "n_folds": len(cell.scores.get(result.metric, ())),
+                "run_ids": " ".join(cell.run_ids),
+                "tier": tiers.get(cell.configuration),
+            }
+
+
+OWN_FORMATS: Mapping[str, Callable[[Comparison], str]] = {
+    "csv": render_csv,
+    "json": render_json,
+    "html": render_page,
+    "latex": write_tables,
+}
+"""Format -> the function that renders a comparison; that of LaTeX has the tables of a paper."""
+
+
+def render_report(comparison: Comparison, to: str) -> str:
+    """Return a report in a format."""
+    return OWN_FORMATS[to](comparison) if to in OWN_FORMATS else TEXT_FORMATS[to](make_report(comparison))
