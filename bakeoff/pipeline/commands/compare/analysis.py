@@ -5,14 +5,15 @@ there are mean ranks with their tests, counts of wins, ties and losses, and scor
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from operator import itemgetter
 
 import numpy as np
+import pandas as pd
 
-from bakeoff.pipeline.commands.compare.verdict import write_dataset_verdict, write_overall_verdict
 from bakeoff.pipeline.commands.report.comparison import (
     NEMENYI,
     WILCOXON,
@@ -28,6 +29,7 @@ from bakeoff.pipeline.commands.report.comparison import (
     Settings,
     Summary,
 )
+from bakeoff.pipeline.commands.report.verdict import write_dataset_verdict, write_overall_verdict
 from bakeoff.pipeline.commands.significance.datasets import (
     MIN_DATASETS,
     MIN_FRIEDMAN_CONFIGURATIONS,
@@ -42,6 +44,7 @@ from bakeoff.pipeline.commands.significance.datasets import (
 )
 from bakeoff.pipeline.commands.significance.folds import (
     BETTER,
+    SAME,
     WORSE,
     CorrectedTTest,
     Requirement,
@@ -199,25 +202,17 @@ def summarize(
         # Equal means share their rank, so the rank of the best may be greater than 1.
         is_best=ranks[name] == min(ranks.values()),
     )
-    for pair in pairs:
-        if (pair.first, pair.second) == (name, settings.base):
-            return _add_test(summary, pair, pair.difference, pair.p_first, pair.p_second, settings.alpha)
-        if (pair.first, pair.second) == (settings.base, name):
-            return _add_test(summary, pair, -pair.difference, pair.p_second, pair.p_first, settings.alpha)
-    return summary
-
-
-def _add_test(
-    summary: Summary, pair: PairResult, difference: float, p_better: float, p_worse: float, alpha: float
-) -> Summary:
-    """Return a summary with the test of its configuration against the base."""
+    pair = next((pair for pair in pairs if {pair.first, pair.second} == {name, settings.base}), None)
+    if pair is None:
+        return summary
+    is_first = pair.first == name
     return replace(
         summary,
-        mark=mark_difference(difference, pair.p_holm, alpha),
+        mark=mark_difference(pair.difference if is_first else -pair.difference, pair.p_holm, settings.alpha),
         p_value=pair.p_value,
-        p_better=p_better,
+        p_better=pair.p_first if is_first else pair.p_second,
         p_equivalent=pair.p_equivalent,
-        p_worse=p_worse,
+        p_worse=pair.p_second if is_first else pair.p_first,
     )
 
 
@@ -234,10 +229,11 @@ def analyze_overall(
     metric : ComparedMetric
     settings : Settings
     """
-    complete = _select_complete(results, names)
+    table = tabulate_means(results, names)
+    complete = table.dropna()
     # Greater is better from here on.
-    means = (1 if metric.greater_is_better else -1) * _tabulate_means(complete, names)  # (N, k)
-    mean_ranks = rank_configurations(means).mean(axis=0) if complete else np.full(len(names), math.nan)  # (k,)
+    means = (1 if metric.greater_is_better else -1) * complete.to_numpy()  # (N, k)
+    mean_ranks = rank_configurations(means).mean(axis=0) if len(means) else np.full(len(names), math.nan)  # (k,)
     order = np.argsort(mean_ranks, kind="stable")
     ordered = [names[number] for number in order]
     friedman, critical_difference = _test_ranks(means, settings.alpha)
@@ -248,8 +244,8 @@ def analyze_overall(
     told_apart = {frozenset((pair.first, pair.second)) for pair in pairs if pair.is_told_apart}
     counted = f"{count_nouns(len(complete), 'dataset')} with scores for all configurations"
     result = OverallResult(
-        datasets=tuple(result.dataset for result in complete),
-        left_out=_explain_left_out(results, names),
+        datasets=tuple(complete.index),
+        left_out=_explain_left_out(table),
         mean_ranks=dict(zip(ordered, mean_ranks[order].tolist(), strict=True)),
         test=test,
         too_few="" if is_tested else f"{TOO_FEW}: {counted}.",
@@ -260,7 +256,7 @@ def analyze_overall(
         critical_difference=critical_difference,
         groups=find_groups(ordered, told_apart) if is_tested else (),
         pairs=pairs,
-        counts={name: _count_marks(complete, name) for name in names if name != settings.base},
+        counts={name: _count_marks(results, complete.index, name) for name in names if name != settings.base},
         verdict=(),
     )
     return replace(result, verdict=write_overall_verdict(result, metric, settings))
@@ -274,21 +270,16 @@ def _test_ranks(means: np.ndarray, alpha: float) -> tuple[FriedmanTest, float]:
     return compute_friedman_test(means), compute_critical_difference(n_datasets, n_configurations, alpha)
 
 
-def _explain_left_out(results: Sequence[DatasetResult], names: Sequence[str]) -> dict[str, str]:
+def tabulate_means(results: Sequence[DatasetResult], names: Sequence[str]) -> pd.DataFrame:
+    """Return the mean scores, of shape (N, k), with a row for each dataset; NaN where a configuration has no scores."""
+    means = {each.dataset: {summary.configuration: summary.mean for summary in each.summaries} for each in results}
+    return pd.DataFrame(means, dtype=float).reindex(names).T
+
+
+def _explain_left_out(means: pd.DataFrame) -> dict[str, str]:
     """Return why datasets are excluded: some configuration has no scores there."""
-    absent = {each.dataset: [name for name in names if each.find_summary(name) is None] for each in results}
-    return {dataset: f"no scores of {join_words(missing)}" for dataset, missing in absent.items() if missing}
-
-
-def _select_complete(results: Sequence[DatasetResult], names: Sequence[str]) -> list[DatasetResult]:
-    """Return the datasets on which all configurations have scores."""
-    return [result for result in results if len(result.summaries) == len(names)]
-
-
-def _tabulate_means(results: Sequence[DatasetResult], names: Sequence[str]) -> np.ndarray:
-    """Return the mean scores, of shape (N, k)."""
-    by_name = [{summary.configuration: summary.mean for summary in result.summaries} for result in results]
-    return np.array([[means[name] for name in names] for means in by_name]).reshape(len(results), len(names))
+    absent = {dataset: row.index[row.isna()] for dataset, row in means.iterrows()}
+    return {str(dataset): f"no scores of {join_words(missing)}" for dataset, missing in absent.items() if len(missing)}
 
 
 def _compare_over_datasets(
@@ -320,11 +311,11 @@ def _compare_over_datasets(
     return tuple(pairs)
 
 
-def _count_marks(results: Sequence[DatasetResult], name: str) -> tuple[int, int, int]:
+def _count_marks(results: Sequence[DatasetResult], datasets: Container[str], name: str) -> tuple[int, int, int]:
     """Return WEKA's counts for a configuration against the base, over the included datasets."""
-    marks = [summary.mark for result in results for summary in result.summaries if summary.configuration == name]
-    better, worse = marks.count(BETTER), marks.count(WORSE)
-    return better, len(marks) - better - worse, worse
+    summaries = [each.find_summary(name) for each in results if each.dataset in datasets]
+    counts = Counter(summary.mark for summary in summaries if summary)
+    return counts[BETTER], counts[SAME], counts[WORSE]
 
 
 def compare_costs(
@@ -349,17 +340,14 @@ def compare_costs(
     metric : ComparedMetric
     base : str
     """
-    complete = _select_complete(results, names)
-    if not complete:
+    means = tabulate_means(results, names).dropna()
+    if means.empty:
         return ()
-    means = _tabulate_means(complete, names)  # (N, k)
-    if metric.is_rope_relative and len(complete) > 1:
-        # Dividing by the absolute value preserves the order of negative scores.
-        sizes = np.abs(means[:, [names.index(base)]])  # (N, 1)
-        # If the base has no errors, dividing by its score is impossible.
-        means /= np.where(sizes == 0, math.nan, sizes)
-    scores = [float(np.mean(column)) for column in means.T]  # (k,)
-    counted = [[cells[name, result.dataset] for result in complete] for name in names]
+    if metric.is_rope_relative and len(means) > 1:
+        # Dividing by the absolute value preserves the order of negative scores, and is impossible by an error of 0.
+        means = means.div(means[base].abs().replace(0, math.nan), axis=0)
+    scores = [float(np.mean(column)) for column in means.to_numpy().T]
+    counted = [[cells[name, dataset] for dataset in means.index] for name in names]
     fit = [float(np.mean([cell.fit_seconds for cell in own])) for own in counted]
     predict = [float(np.mean([cell.predict_seconds for cell in own])) for own in counted]
     if np.isnan(np.add(fit, predict)).all():

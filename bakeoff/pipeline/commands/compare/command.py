@@ -95,9 +95,9 @@ def _compare(request: CompareRequest, command: str) -> tuple[Comparison, bool]:
     """Compare runs, write the report, and return the comparison, and whether the gate found a worse configuration."""
     # NumPy is loaded after the sweep has set the number of threads, which may affect the last bits of scores.
     from bakeoff.pipeline.commands.compare.stored_comparison import keep_reports, make_comparison
-    from bakeoff.pipeline.commands.compare.verdict import find_worse
     from bakeoff.pipeline.commands.report.kept_report import SUFFIX
     from bakeoff.pipeline.commands.report.reports import make_report, render_report
+    from bakeoff.pipeline.commands.report.verdict import find_worse
 
     comparison = make_comparison(request, command)
     if request.form == DIAGRAM and request.output is not None:

@@ -22,7 +22,6 @@ import numpy as np
 from bakeoff.pipeline.commands.compare.analysis import analyze_dataset, analyze_overall, compare_costs, rank_cells
 from bakeoff.pipeline.commands.compare.request import BEST_WORDS, SelectionRequest
 from bakeoff.pipeline.commands.compare.run_grid import BASE_REMARK, RUN_KEY, group_by
-from bakeoff.pipeline.commands.compare.verdict import write_repeats
 from bakeoff.pipeline.commands.report.comparison import (
     WILCOXON,
     Cell,
@@ -35,6 +34,7 @@ from bakeoff.pipeline.commands.report.comparison import (
     ScoredCells,
     Settings,
 )
+from bakeoff.pipeline.commands.report.verdict import write_repeats
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, join_words
@@ -146,21 +146,20 @@ def _combine_cells(row: Configuration, dataset: str, scored: ScoredCells) -> Cel
         return Cell(row.name, dataset, reason="; ".join(empty))
     best = np.argmax([member.validation for member in members], axis=0)  # (J,)
     winners = [members[number] for number in best]
-    return Cell(
+    return replace(
+        members[0],
         configuration=row.name,
-        dataset=dataset,
         scores={
             metric: tuple(winner.scores[metric][fold] for fold, winner in enumerate(winners))
             for metric in members[0].scores
         },
         run_ids=tuple(run_id for member in members for run_id in member.run_ids),
-        seeds=members[0].seeds,
         # All members had to be fitted to choose among them, but only one of them predicts.
         fit_seconds=math.fsum(member.fit_seconds for member in members),
         predict_seconds=float(np.mean([winner.predict_seconds for winner in winners])),
         n_fits=sum(member.n_fits for member in members),
         n_train=min(member.n_train for member in members),
-        n_test=members[0].n_test,
+        validation=(),
         chosen=dict(Counter(winner.configuration for winner in winners).most_common()),
     )
 

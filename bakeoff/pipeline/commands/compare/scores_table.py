@@ -156,14 +156,21 @@ def _tidy_table(given: pd.DataFrame, name: str) -> pd.DataFrame:
         )
     tidy = pd.DataFrame({ROW: frame.index + 1})
     for column in ("dataset", "learner", *_list_folds(frame)):
-        problem = "a name or a number is missing; fill it in, or remove the row"
-        reject_cells(frame[column].isna(), frame[column], name, problem)
-        tidy[column] = frame[column].astype(str).str.strip().map(tidy_name)
+        tidy[column] = read_names(frame[column], name).astype(object)
     for column in (SCORE, *sizes):
         tidy[column] = read_numbers(frame[column], name)
     for column in sizes:
         reject_cells(~(tidy[column] > 0), frame[column], name, f"not a number of rows; remove {join_words(SIZES)}")
     return tidy
+
+
+def read_names(cells: pd.Series, name: str) -> pd.Series:
+    """Return a column of names as a categorical one, in the order of their appearance; reject an empty cell."""
+    codes, given = pd.factorize(cells)
+    own, names = pd.factorize(np.array([tidy_name(str(each).strip()) for each in (*given, "")], dtype=object))
+    is_missing = own[codes] == own[-1]  # the code of a missing name is -1, that of the empty name at the end
+    reject_cells(pd.Series(is_missing), cells, name, "a name or a number is missing; fill it in, or remove the row")
+    return pd.Series(pd.Categorical.from_codes(own[codes], pd.Index(names[:-1])))
 
 
 def read_numbers(cells: pd.Series, name: str) -> pd.Series:

@@ -17,7 +17,6 @@ from bakeoff.pipeline.commands.compare.analysis import describe_pair, rank_means
 from bakeoff.pipeline.commands.compare.compare_cells import make_settings, write_look_notes
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
-from bakeoff.pipeline.commands.compare.verdict import enumerate_names
 from bakeoff.pipeline.commands.items.item_rows import score_rows
 from bakeoff.pipeline.commands.items.item_scores import CLUSTER, DATASET, ITEM, ItemScores, read_item_scores
 from bakeoff.pipeline.commands.report.comparison import (
@@ -32,6 +31,7 @@ from bakeoff.pipeline.commands.report.comparison import (
     Settings,
 )
 from bakeoff.pipeline.commands.report.kept_report import ITEMS_TAG, RUNS_FILE, SUFFIX
+from bakeoff.pipeline.commands.report.verdict import enumerate_names
 from bakeoff.pipeline.commands.significance.datasets import (
     FriedmanTest,
     compute_friedman_test,

@@ -19,6 +19,7 @@ from bakeoff.pipeline.commands.compare.scores_table import (
     SHAPES,
     describe_metric,
     parse_numbers,
+    read_names,
     read_numbers,
     reject_cells,
 )
@@ -131,12 +132,7 @@ def _read_labels(frame: pd.DataFrame, columns: Mapping[str, str], name: str) -> 
     for key, column in columns.items():
         if key == SCORE:
             continue
-        cells = frame[column]
-        codes, names = pd.factorize(cells)
-        own, tidy = pd.factorize(np.array([tidy_name(str(cell).strip()) for cell in (*names, "")], dtype=object))
-        is_missing = own[codes] == own[-1]  # the code of a missing name is -1, that of the empty name at the end
-        reject_cells(pd.Series(is_missing), cells, name, "a name is missing; fill it in, or remove the row")
-        labels[key] = pd.Categorical.from_codes(own[codes], pd.Index(tidy[:-1]))
+        labels[key] = read_names(frame[column], name)
     units = labels.groupby([DATASET, ITEM], sort=False, observed=True).ngroup()
     problem = f"an earlier row has the same system, item and attempt; number repetitions in a column {ATTEMPT}"
     is_repeated = labels.drop(columns=CLUSTER, errors="ignore").duplicated()
@@ -158,16 +154,12 @@ def _has_scores(cells: pd.Series) -> bool:
 def _average(labels: pd.DataFrame, answers: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the mean score of each item and system, and the numbers of attempts; NaN and 0 without a score."""
     items = labels[~labels.index.duplicated()]
-    systems, places = answers.columns, labels.index
-    if SYSTEM in labels:
-        systems = labels[SYSTEM].cat.categories
-        places = len(systems) * places + labels[SYSTEM].cat.codes.to_numpy()
-    groups = answers.set_axis(places).groupby(level=0)
-    cells = range(len(items) * len(systems) if SYSTEM in labels else len(items))
-    means, counts = (
-        own.reindex(cells).to_numpy().reshape(len(items), len(systems)) for own in (groups.mean(), groups.count())
-    )
-    return pd.DataFrame(means, pd.MultiIndex.from_frame(items[LEVELS]), list(systems)), counts
+    is_long = SYSTEM in labels
+    # A long table has one column of scores.
+    own = answers.iloc[:, 0] if is_long else answers
+    groups = own.groupby([labels.index, labels[SYSTEM].array] if is_long else labels.index, observed=True)
+    means, counts = (each.unstack() if is_long else each for each in (groups.mean(), groups.count()))
+    return means.set_axis(pd.MultiIndex.from_frame(items[LEVELS])).set_axis(list(means), axis=1), counts.to_numpy()
 
 
 def _choose_common(table: pd.DataFrame, name: str, request: CompareRequest) -> tuple[pd.DataFrame, list[str]]:

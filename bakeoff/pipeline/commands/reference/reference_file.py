@@ -10,6 +10,7 @@ from zipfile import ZipFile
 import numpy as np
 import pandas as pd
 
+from bakeoff.pipeline.commands.compare.analysis import tabulate_means
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts, describe_differences, group_by
 from bakeoff.pipeline.commands.paper.carried_runs import FORMAT, MANIFEST, RUNS, SCORES, read_runs
 from bakeoff.pipeline.commands.report.comparison import Comparison
@@ -196,11 +197,7 @@ def describe_distances(comparison: Comparison, rows: Collection[str]) -> Iterato
     Erickson, N. et al. (2025). TabArena: a living benchmark for machine learning on tabular data. NeurIPS.
     """
     last = comparison.configurations[-1].name
-    found = {
-        result.dataset: {each.configuration: each.mean for each in result.summaries}
-        for result in comparison.results[0].datasets
-    }
-    means = pd.DataFrame.from_dict(found, orient="index")  # (datasets, configurations)
+    means = tabulate_means(comparison.results[0].datasets, [row.name for row in comparison.configurations])
     scores = means if comparison.metrics[0].greater_is_better else -means
     gaps = scores.rsub(scores.max(axis=1), axis=0)
     shares = gaps.div(gaps[last], axis=0).replace(np.inf, np.nan)

@@ -293,8 +293,16 @@ def test_the_gate_fails_for_a_system_that_is_worse_than_the_base(bakeoff: Bakeof
         (lambda t: t.assign(fold=1), {}, "has a column fold besides item=task"),
         (lambda t: t.rename(columns={"system": "who"}), {}, "a table of scores has a row .* a table of items"),
         (lambda t: t, {"item": "question"}, "no column question: its columns are system, task, repo, score"),
-        (lambda t: t.assign(task=t["task"].where(t.index != 3)), {}, "row 4 of the table: task=nan: a name is missing"),
-        (lambda t: t.replace({"system": {"gpt": " "}}), {}, "row 121 of the table: system= : a name is missing"),
+        (
+            lambda t: t.assign(task=t["task"].where(t.index != 3)),
+            {},
+            "row 4 of the table: task=nan: a name or a number is missing",
+        ),
+        (
+            lambda t: t.replace({"system": {"gpt": " "}}),
+            {},
+            "row 121 of the table: system= : a name or a number is missing",
+        ),
         (lambda t: t, {"overall": "nemenyi"}, "are about folds"),
         (lambda t: t, {"until": "sure"}, "are about folds"),
         (lambda t: t, {"item": "", "cluster": "repo"}, "add item="),

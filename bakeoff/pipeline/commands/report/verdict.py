@@ -5,12 +5,11 @@ to do so. The gate decides whether a configuration is significantly worse than t
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import NamedTuple
 
-from bakeoff.pipeline.commands.compare.run_grid import group_by
 from bakeoff.pipeline.commands.report.comparison import (
     NEMENYI,
     Cell,
@@ -132,10 +131,10 @@ def write_repeats(
     pairs = [pair for dataset in result.datasets for pair in dataset.pairs]
     if not settings.max_repeats or not pairs:
         return []
-    needed = group_by(
-        [each for each in result.datasets if each.pairs], lambda each: max(pair.repeats for pair in each.pairs)
-    )
-    where = "; ".join(f"{n} on {enumerate_names([each.dataset for each in needed[n]])}" for n in sorted(needed))
+    needed = defaultdict(list)
+    for each in result.datasets:
+        needed[max((pair.repeats for pair in each.pairs), default=0)].append(each.dataset)
+    where = "; ".join(f"{n} on {enumerate_names(needed[n])}" for n in sorted(needed) if n)
     folds_per_repeat = {dataset.name: dataset.folds_per_repeat for dataset in datasets}
     full = [cell for cell in cells if not cell.reason]
     n_run = sum(len(cell.scores[result.metric]) for cell in full)
@@ -237,7 +236,9 @@ def write_standing(standing: Standing) -> str:
 
 def _list_wins(standing: Standing, leaders: Sequence[str], others: Sequence[str]) -> Iterator[str]:
     """Yield which configurations each leader beats, and which of them it is not told apart from."""
-    rivals = group_by(others, lambda name: tuple(each for each in leaders if not standing.is_told_apart(each, name)))
+    rivals = defaultdict(list)
+    for name in others:
+        rivals[tuple(each for each in leaders if not standing.is_told_apart(each, name))].append(name)
     for equals, names in sorted(rivals.items(), key=lambda item: len(item[0]))[:MAX_RIVAL_GROUPS]:
         winners = [leader for leader in leaders if leader not in equals]
         subject = enumerate_names(winners)
