@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.commands.compare.request import CompareRequest
@@ -18,7 +16,7 @@ from bakeoff.pipeline.config.requests import divide_words, read_request
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.request import find_status, run_sweep
 from bakeoff.pipeline.tables.document import Answer
-from bakeoff.pipeline.tables.output_file import COMPARISON, DIAGRAM, write_whole
+from bakeoff.pipeline.tables.output_file import COMPARISON, DIAGRAM
 from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
@@ -100,11 +98,15 @@ def _compare(request: CompareRequest, command: str) -> tuple[Comparison, bool]:
     from bakeoff.pipeline.commands.report.verdict import find_worse
 
     comparison = make_comparison(request, command)
-    if request.form == DIAGRAM and request.output is not None:
-        _write_diagram(comparison, request.output)
-    else:
-        render = partial(render_report, comparison, request.form)
-        write_report(make_report(comparison), request.form, request.output, render)
+
+    def render() -> str | bytes:
+        if request.form != DIAGRAM or request.output is None:
+            return render_report(comparison, request.form)
+        from bakeoff.pipeline.commands.report.pictures import write_diagram
+
+        return write_diagram(comparison, request.output.suffix.lower())
+
+    write_report(make_report(comparison), request.form, request.output, render)
     if request.table is not None and not request.item:
         print_note("nothing is stored, because the scores of a table belong to no runs")
     elif request.keep:
@@ -117,14 +119,6 @@ def _compare(request: CompareRequest, command: str) -> tuple[Comparison, bool]:
     for sentence in worse or [f"Nothing is worse than the base {settings.base} (α = {settings.alpha:g})."]:
         print_note(sentence)
     return comparison, bool(worse)
-
-
-def _write_diagram(comparison: Comparison, output: Path) -> None:
-    """Write the critical-difference diagram completely to a file."""
-    from bakeoff.pipeline.commands.report.pictures import write_diagram
-
-    write_whole(output, write_diagram(comparison, output.suffix.lower()))
-    print_note(f"the critical-difference diagram is in {output}")
 
 
 def _require_sweep_alone(words: Sequence[str]) -> None:

@@ -15,7 +15,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import numpy as np
 
@@ -36,7 +35,6 @@ from bakeoff.pipeline.commands.report.comparison import (
 )
 from bakeoff.pipeline.commands.report.verdict import write_repeats
 from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 
 MAX_REASONS = 3
@@ -76,8 +74,7 @@ def compare_cells(scored: ScoredCells, request: SelectionRequest, command: str =
     return Comparison(
         question=_write_question(rows, datasets, metrics[0]),
         selection=scored.selection,
-        command=hide_secrets(command),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        command=command,
         verdict=(*_write_verdict(results[0]), *write_repeats(results[0], datasets, cells, settings)),
         notes=(
             *scored.notes,
@@ -273,10 +270,13 @@ def _write_notes(
             f"The region of practical equivalence of {join_words(relative)} is a fraction of the base's mean on each "
             "dataset, because the size of these values depends on the dataset."
         )
-    if not settings.is_base_given:
-        by = " by mean rank" if len(datasets) > 1 else ""
-        notes.append(f"The base is {settings.base}, the best{by}; base=NAME selects another.")
-    return notes
+    return notes + write_base_note(settings, " by mean rank" * (len(datasets) > 1))
+
+
+def write_base_note(settings: Settings, by: str = "") -> list[str]:
+    """Return a note if the base is the default one, with what it is the best by."""
+    note = f"The base is {settings.base}, the best{by}; base=NAME selects another."
+    return [] if settings.is_base_given else [note]
 
 
 def write_look_notes(datasets: Sequence[ComparedDataset], n_compared: int, claim: str) -> list[str]:
@@ -286,8 +286,13 @@ def write_look_notes(datasets: Sequence[ComparedDataset], n_compared: int, claim
     return [f"{counted}. The more are scored, the more optimistic the best score is."] if looks else []
 
 
+def name_rivals(names: Sequence[str], nouns: str) -> str:
+    """Return up to three names, or their number, for a question."""
+    return join_words(sorted(names)) if len(names) <= 3 else f"{len(names)} {nouns}"
+
+
 def _write_question(rows: Sequence[Configuration], datasets: Sequence[ComparedDataset], metric: ComparedMetric) -> str:
-    what = join_words(sorted(row.name for row in rows)) if len(rows) <= 3 else f"{len(rows)} configurations"
+    what = name_rivals([row.name for row in rows], "configurations")
     where = datasets[0].name if len(datasets) == 1 else f"{len(datasets)} datasets"
     return f"Which of {what} is best on {where} by {metric.label}, and how certain is the result?"
 

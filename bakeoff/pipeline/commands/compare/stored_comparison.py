@@ -69,13 +69,14 @@ def make_comparison(request: SelectionRequest, command: str = "", frame: pd.Data
     UserError
         The runs or the scores cannot be compared.
     """
+    command = hide_secrets(command or request.write_command())
     if isinstance(request, CompareRequest) and request.table is not None:
         file = request.table
         scores, name = (read_table(file), file.name) if frame is None else (frame, "the table")
         if request.item:
-            compared = load_part("item").compare_table(scores, name, request, command or request.write_command())
+            compared = load_part("item").compare_table(scores, name, request, command)
         else:
-            compared = compare_cells(score_table(scores, name, request), request, command or request.write_command())
+            compared = compare_cells(score_table(scores, name, request), request, command)
         return _add_sizes(compared, request)
     request.require_one_selection()
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
@@ -152,7 +153,7 @@ def compare_selection(store: Store, selection: Selection, request: SelectionRequ
     base_run = _find_base_run(store, request.base, facts)
     if base_run is not None:
         facts = _separate_base(store, facts, base_run)
-    command = command or request.write_command()
+    command = hide_secrets(command or request.write_command())
     if isinstance(request, CompareRequest) and request.item:
         compared = load_part("item").compare_rows(facts, selection.description, request, store, command)
     else:

@@ -7,14 +7,18 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.analysis import describe_pair, rank_means, summarize
-from bakeoff.pipeline.commands.compare.compare_cells import make_settings, write_look_notes
+from bakeoff.pipeline.commands.compare.compare_cells import (
+    make_settings,
+    name_rivals,
+    write_base_note,
+    write_look_notes,
+)
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
 from bakeoff.pipeline.commands.items.item_rows import score_rows
@@ -56,7 +60,6 @@ from bakeoff.pipeline.text.wording import (
     format_p,
     format_score,
     format_statistic,
-    join_words,
 )
 from bakeoff.pipeline.tracking import artifacts
 from bakeoff.pipeline.tracking.store import Store, open_store
@@ -129,8 +132,7 @@ def compare_items(items: ItemScores, request: CompareRequest, command: str) -> C
     return Comparison(
         question=_write_question(table, design),
         selection=items.selection,
-        command=hide_secrets(command),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        command=command,
         verdict=tuple(_write_verdict(_list_pairs(results[:1]), design)),
         notes=(*items.notes, *_write_notes(results, design, settings), *remarks),
         settings=settings,
@@ -248,7 +250,7 @@ def _describe_design(table: pd.DataFrame, request: CompareRequest, result: Datas
 def _write_question(table: pd.DataFrame, design: ItemDesign) -> str:
     n_items = count_nouns(design.n_items, design.item if design.item.isalpha() else "item")
     clusters = f" ({count_nouns(design.n_clusters, 'cluster')})" if design.cluster else ""
-    systems = join_words(sorted(map(str, table))) if table.shape[1] <= 3 else f"{table.shape[1]} systems"
+    systems = name_rivals(list(map(str, table)), "systems")
     return f"Which of {systems} is best on {n_items}, and how certain is that?{clusters}"
 
 
@@ -300,8 +302,7 @@ def _write_notes(results: Sequence[DatasetResult], design: ItemDesign, settings:
         yield f"Equal means: {', '.join(ties)}."
     if len(results) > 1:
         yield f"On {ALL_DATASETS}, each item counts once; p-values are not corrected for the number of datasets."
-    if not settings.is_base_given:
-        yield f"The base is {settings.base}, the best; base=NAME selects another."
+    yield from write_base_note(settings)
 
 
 def _describe_few(design: ItemDesign, n_pairs: int, alpha: float) -> Iterator[str]:

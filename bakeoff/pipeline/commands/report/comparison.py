@@ -7,6 +7,7 @@ are None or NaN, never 0, and have a reason.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from string import ascii_uppercase
 
 
@@ -535,7 +536,11 @@ class Settings:
     overall: str = WILCOXON
 
 
-@dataclass(frozen=True)
+def _tell_time() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """A finished comparison.
 
@@ -574,7 +579,7 @@ class Comparison:
     question: str
     selection: str
     command: str
-    created: str
+    created: str = field(default_factory=_tell_time)
     verdict: tuple[str, ...]
     notes: tuple[str, ...]
     settings: Settings

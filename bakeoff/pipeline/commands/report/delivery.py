@@ -26,7 +26,7 @@ def require_report_output(output: Path | None, kind: OutputKind, uri: str | None
     require_output(output, kind, [] if table is None else [table], list_store_paths(uri))
 
 
-def write_report(report: Report, to: str, output: Path | None, render: Callable[[], str]) -> None:
+def write_report(report: Report, to: str, output: Path | None, render: Callable[[], str | bytes]) -> None:
     """Write a report to standard output, or completely to a file."""
     from bakeoff.pipeline.tables.report import print_report
     from bakeoff.pipeline.text.wording import make_console
@@ -34,9 +34,9 @@ def write_report(report: Report, to: str, output: Path | None, render: Callable[
     if output is None and to == TERMINAL:
         print_report(report, make_console())
         return
-    text = render()
+    content = render()
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(str(content))
         return
-    write_whole(output, text)
+    write_whole(output, content)
     print_note(f"the report is in {output}")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from command import Bakeoff
+from command import Bakeoff, command_in
 from extras import load_oracle
 from item_tables import make_outcomes, make_pair
 from scipy import stats
@@ -257,18 +259,18 @@ def test_names_of_any_signs_are_written_safely(name: str, to: str) -> None:
         assert name in [row["name"] for row in json.loads(text)["configurations"]]
 
 
-@pytest.mark.parametrize("extension", ["txt", "csv", "json", "md", "tex", "html", "svg", "pdf"])
-def test_every_report_may_be_written_again(bakeoff: Bakeoff, extension: str) -> None:
+def test_every_report_may_be_written_again(bakeoff: Bakeoff) -> None:
     make_outcomes().to_csv(bakeoff.folder / "outcomes.csv", index=False)
-    for _ in range(2):
-        answer = bakeoff("compare", "outcomes.csv", "item=task", f"output=report.{extension}")
-        assert answer.status == 0, answer.err
-    assert (bakeoff.folder / f"report.{extension}").stat().st_size
+    for extension in ("txt", "csv", "json", "md", "tex", "html", "svg", "pdf"):
+        for _ in range(2):
+            answer = bakeoff("compare", "outcomes.csv", "item=task", "keep=false", f"output=report.{extension}")
+            assert answer.status == 0, answer.err
+        assert (bakeoff.folder / f"report.{extension}").stat().st_size
 
 
 def test_the_gate_fails_for_a_system_that_is_worse_than_the_base(bakeoff: Bakeoff) -> None:
     make_outcomes().to_csv(bakeoff.folder / "outcomes.csv", index=False)
-    words = ("compare", "outcomes.csv", "item=task", "fail_if=worse")
+    words = ("compare", "outcomes.csv", "item=task", "fail_if=worse", "keep=false")
     worse = bakeoff(*words, "base=opus")
     assert worse.status == 1
     assert "mini is worse than the base opus on the test set" in worse.err
@@ -347,41 +349,58 @@ def test_without_a_store_a_table_of_items_is_compared_by_keep_false(bakeoff: Bak
     assert bakeoff(*words, "keep=false").status == 0
 
 
-def test_runs_are_compared_on_the_same_test_rows(bakeoff: Bakeoff) -> None:
-    assert bakeoff("-m", "dataset=iris,wine", "learner=knn,naive_bayes", "evaluation=kfold").status == 0
-    answer = bakeoff("compare", "sweep=latest", "item=row", "to=json")
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with two sweeps of two learners on two datasets: over folds, and with one holdout part."""
+    folder = tmp_path_factory.mktemp("swept")
+    with command_in(folder) as command:
+        for own in (
+            ("evaluation=kfold",),
+            ("evaluation=holdout", "evaluation.metrics=[f1,accuracy,log_loss,brier,error]"),
+        ):
+            words = ("-m", "dataset=iris,wine", "learner=knn,naive_bayes", "tracking.models=false", *own)
+            assert command(*words).status == 0
+    return folder
+
+
+def compare_runs(folder: Path, *words: str) -> dict[str, Any]:
+    """Return the JSON document of a comparison of runs in a folder."""
+    with command_in(folder) as command:
+        answer = command("compare", *words, "to=json", "keep=false")
     assert answer.status == 0, answer.err
-    document = json.loads(answer.out)
-    assert document["items"]["n_items"] == 150 + 178
-    assert [each["dataset"] for each in document["results"][0]["datasets"]] == ["all datasets", "iris", "wine"]
-    means = {
+    document: dict[str, Any] = json.loads(answer.out)
+    return document
+
+
+def list_means(document: dict[str, Any]) -> dict[tuple[str, str], float]:
+    return {
         (each["dataset"], summary["configuration"]): summary["mean"]
         for each in document["results"][0]["datasets"]
         for summary in each["summaries"]
     }
-    folds = json.loads(bakeoff("compare", "sweep=latest", "to=json").out)
-    for cell in folds["cells"]:
+
+
+FOLDS = "filter=params.evaluation = 'kfold'"
+
+
+def test_runs_are_compared_on_the_same_test_rows(swept: Path) -> None:
+    document = compare_runs(swept, FOLDS, "item=row")
+    assert document["items"]["n_items"] == 150 + 178
+    assert [each["dataset"] for each in document["results"][0]["datasets"]] == ["all datasets", "iris", "wine"]
+    means = list_means(document)
+    for cell in compare_runs(swept, FOLDS)["cells"]:
         # Folds of wine differ by a row.
         stored = np.mean(cell["scores"]["test_accuracy"])
         assert means[cell["dataset"], cell["configuration"]] == pytest.approx(stored, abs=2e-3)
-    assert "kept as run" in answer.err
 
 
 @pytest.mark.parametrize("metric", ["log_loss", "brier", "error"])
-def test_a_metric_that_is_a_mean_over_rows_is_that_of_the_run(bakeoff: Bakeoff, metric: str) -> None:
-    words = ("learner=knn,naive_bayes", "evaluation=holdout", f"evaluation.metrics=[accuracy,{metric}]")
-    assert bakeoff("-m", "dataset=moons,iris", *words).status == 0
-    rows = json.loads(bakeoff("compare", "sweep=latest", "item=row", f"metrics={metric}", "to=json").out)
-    folds = json.loads(bakeoff("compare", "sweep=latest", f"metrics={metric}", "to=json").out)
-    expected = {
-        (cell["configuration"], cell["dataset"]): cell["scores"][f"test_{metric}"][0] for cell in folds["cells"]
-    }
-    found = {
-        (each["configuration"], dataset["dataset"]): each["mean"]
-        for dataset in rows["results"][0]["datasets"][1:]
-        for each in dataset["summaries"]
-    }
-    assert found == pytest.approx(expected, rel=1e-9)
+def test_a_metric_that_is_a_mean_over_rows_is_that_of_the_run(swept: Path, metric: str) -> None:
+    words = ("sweep=latest", f"metrics={metric}")
+    found = list_means(compare_runs(swept, *words, "item=row"))
+    for cell in compare_runs(swept, *words)["cells"]:
+        (stored,) = cell["scores"][f"test_{metric}"]
+        assert found[cell["dataset"], cell["configuration"]] == pytest.approx(stored, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -412,15 +431,16 @@ def test_a_metric_that_is_no_mean_over_rows_is_that_of_the_runs_with_exchanged_p
     assert "drawn with replacement" in " ".join(rows["notes"])
 
 
-def test_metrics_that_do_not_follow_from_predictions_are_refused(bakeoff: Bakeoff) -> None:
-    words = ("learner=knn,naive_bayes", "evaluation=holdout", "evaluation.metrics=[f1]", "tracking.models=false")
-    assert bakeoff("-m", "dataset=iris,wine", *words).status == 0
-    refused = bakeoff("compare", "sweep=latest", "item=row")
-    assert refused.status == 2
-    assert "on one dataset at a time" in refused.err
-    for file in bakeoff.folder.glob("outputs/**/predictions.csv"):
-        table = pd.read_csv(file)
-        table.assign(predicted=table["truth"]).to_csv(file, index=False)
-    refused = bakeoff("compare", "filter=params.dataset = 'iris'", "item=row")
+def test_metrics_that_do_not_follow_from_predictions_are_refused(swept: Path, tmp_path: Path) -> None:
+    shutil.copytree(swept, tmp_path / "copy")
+    with command_in(tmp_path / "copy") as command:
+        refused = command("compare", "sweep=latest", "item=row", "metrics=f1")
+        assert refused.status == 2
+        assert "on one dataset at a time" in refused.err
+        for file in command.folder.glob("outputs/**/predictions.csv"):
+            table = pd.read_csv(file)
+            table.assign(predicted=table["truth"]).to_csv(file, index=False)
+        holdout = "filter=params.evaluation = 'holdout' and params.dataset = 'iris'"
+        refused = command("compare", holdout, "item=row", "metrics=f1")
     assert refused.status == 2
     assert "does not follow from the stored predictions" in refused.err
