@@ -16,7 +16,7 @@ import bakeoff
 from bakeoff import SweepResult
 
 pytestmark = pytest.mark.filterwarnings("ignore::bakeoff.BakeoffWarning")
-FOLDS = ("evaluation=repeated_kfold", "evaluation.folds=5", "evaluation.repeats=2")
+FOLDS = ("evaluation=repeated_kfold", "evaluation.folds=5", "evaluation.repeats=2", "tracking.models=false")
 
 
 @pytest.fixture(scope="module")

@@ -139,7 +139,6 @@ def test_a_comparison_of_other_jobs_does_not_mention_the_seal(sealed: Bakeoff) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((*JOBS, "metrics=accuracy"), "2 of 2 jobs have runs"),
         (("learner=knn,majority,svm", *JOBS[1:], "metrics=accuracy"), "2 of 3 jobs have runs"),
         (("learner=svm", *JOBS[1:]), "seal= needs metrics="),
         (("learner=svm", *JOBS[1:], "metrics=accuracy", "base=knn"), "base=knn is not among the sealed learners"),
