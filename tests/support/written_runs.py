@@ -1,13 +1,15 @@
-"""Runs as bakeoff stores them, written by MLflow's client in milliseconds, with scores that a test chooses."""
+"""Runs as bakeoff stores them, written into a SQLite file in milliseconds, with scores that a test chooses."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from itertools import count
-from typing import Any
 
 from bakeoff.pipeline.tracking.store import Store
+from bakeoff.pipeline.tracking.store_writer import RunValues
 
 STARTED = count(1_700_000_000_000)
 """Each run starts a millisecond after the one before."""
@@ -31,6 +33,7 @@ def write_run(
     Parameters
     ----------
     store : Store
+        A SQLite file.
     learner, dataset : str
     scores : sequence of float or None
         One per fold; None for a run without any.
@@ -43,8 +46,6 @@ def write_run(
         Instead of or in addition to those of a 10-fold evaluation; a tag that is None is left out.
     status : str
     """
-    from mlflow.entities import Metric, Param
-
     own_params = {
         "dataset": dataset, "learner": learner, "preprocessing": "none", "tuning": "none", "pruning": "none",
         "evaluation": "kfold", "evaluation.folds": "10", "evaluation.repeats": "1", "evaluation.metrics": "null",
@@ -61,19 +62,19 @@ def write_run(
     }
     kept_tags = {key: value for key, value in own_tags.items() if value is not None}
     series = {"fits": [1.0], **({} if scores is None else {metric: scores}), **(further or {})}
-    created = store.client.create_run(
-        store.experiment_id, start_time=next(STARTED), run_name=f"{learner} {dataset}", tags=kept_tags
-    )
-    run_id = str(created.info.run_id)
-    metrics = [each for name, values in series.items() for each in _make_metrics(Metric, name, values)]
-    metrics += [Metric(name, seconds, 0, 0) for name, seconds in (("time/fit", 0.2), ("time/predict", 0.01))]
-    store.client.log_batch(run_id, metrics=metrics, params=[Param(*item) for item in own_params.items()])
-    store.client.set_terminated(run_id, status)
+    values = [each for name, own in series.items() for each in _make_metrics(name, own)]
+    values += [("time/fit", 0.2, 0, 0), ("time/predict", 0.01, 0, 0)]
+    run_id, _ = store.writer.create_run(store.experiment_id, f"{learner} {dataset}", kept_tags)
+    store.writer.add_values(run_id, RunValues(values, own_params))
+    store.writer.end_run(run_id, status)
+    with closing(sqlite3.connect(store.uri.removeprefix("sqlite:///"))) as database:
+        database.execute("UPDATE runs SET start_time = ? WHERE run_uuid = ?", (next(STARTED), run_id))
+        database.commit()
     return run_id
 
 
-def _make_metrics(metric: Any, name: str, values: Sequence[float]) -> list[Any]:
-    mean = metric(name, sum(values) / len(values), 0, 0)
+def _make_metrics(name: str, values: Sequence[float]) -> list[tuple[str, float, int, int]]:
+    mean = (name, sum(values) / len(values), 0, 0)
     if len(values) == 1:
         return [mean]
-    return [mean, *(metric(f"fold/{name}", value, 0, step) for step, value in enumerate(values))]
+    return [mean, *((f"fold/{name}", value, 0, step) for step, value in enumerate(values))]
