@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from bakeoff.pipeline.commands.compare.analysis import tabulate_means
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stored_comparison import keep_reports, make_comparison
 from bakeoff.pipeline.commands.report.comparison import Comparison
@@ -118,11 +119,9 @@ class ComparisonResult:
     @property
     def table(self) -> pd.DataFrame:
         """The means of the first metric, with a row per configuration, best first, and a column per dataset."""
-        first = self.scores[self.scores["metric"] == self.comparison.results[0].metric]
-        table = first.pivot(index="configuration", columns="dataset", values="mean")
         names = [row.name for row in self.comparison.configurations]
-        datasets = [dataset.name for dataset in self.comparison.datasets]
-        return table.reindex(index=names, columns=datasets).rename_axis(index="configuration", columns="dataset")
+        means = tabulate_means(self.comparison.results[0].datasets, names)
+        return means.T.rename_axis(index="configuration", columns="dataset")
 
     @property
     def scores(self) -> pd.DataFrame:

@@ -1,5 +1,7 @@
 """A reference as a file, whose runs join a comparison as if their jobs had been run here."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -1,7 +1,7 @@
 """Pictures of comparisons: mean ranks and fold scores, for a page and as files for papers and slides."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,9 +52,8 @@ ELBOW_SHARE = 0.04
 
 @in_style()
 def draw_critical_difference(
-    names: Sequence[str],
-    mean_ranks: Sequence[float] | np.ndarray,
-    groups: Sequence[Sequence[int]],
+    mean_ranks: Mapping[str, float],
+    groups: Sequence[Sequence[str]],
     *,
     critical_difference: float = 0.0,
     note: str = "",
@@ -65,11 +64,10 @@ def draw_critical_difference(
 
     Parameters
     ----------
-    names : sequence of k str
-    mean_ranks : array of shape (k,)
-        The mean ranks, where 1 is the best.
-    groups : sequence of sequences of int
-        Positions of configurations that cannot be distinguished.
+    mean_ranks : mapping of str to float
+        Configuration -> rank, the best first, where 1 is the best.
+    groups : sequence of sequences of str
+        Configurations that cannot be distinguished.
     critical_difference : float
         The critical difference, drawn as a bar above the axis; 0 if the test has none.
     note : str
@@ -79,19 +77,19 @@ def draw_critical_difference(
     ----------
     J. Demšar (2006). Statistical comparisons of classifiers over multiple data sets. JMLR 7, figure 1.
     """
-    ranks = np.asarray(mean_ranks, dtype=float)  # (k,)
-    texts = [wrap_name(name) for name in names]
-    order = np.argsort(ranks, kind="stable").tolist()
-    n_left = (len(order) + 1) // 2
+    ranks = np.array([*mean_ranks.values()])  # (k,)
+    texts = {name: wrap_name(name) for name in mean_ranks}
+    names = list(texts)
+    n_left = (len(names) + 1) // 2
     first_row = 1 + BAR_LEVEL * len(groups)
-    axes = _make_rank_axes(ranks, first_row + n_left, _measure_row(texts), critical_difference)
+    axes = _make_rank_axes(ranks, first_row + n_left, _measure_row([*texts.values()]), critical_difference)
     for level, group in enumerate(groups, 1):
-        members = np.sort(ranks[[*group]])
-        axes.plot(members, np.full(len(group), BAR_LEVEL * level), "o-", color=CLASS_COLOURS[0], linewidth=3)
+        members = [mean_ranks[name] for name in group]
+        axes.plot(members, [BAR_LEVEL * level] * len(group), "o-", color=CLASS_COLOURS[0], linewidth=3)
     # The worst is on top on the right, so that the lines of the two sides do not cross.
-    for side, positions in (("left", order[:n_left]), ("right", order[n_left:][::-1])):
-        for row, position in enumerate(positions):
-            _draw_name(axes, texts[position], ranks[position], first_row + row, side)
+    for side, own in (("left", names[:n_left]), ("right", names[n_left:][::-1])):
+        for row, name in enumerate(own):
+            _draw_name(axes, texts[name], mean_ranks[name], first_row + row, side)
     if critical_difference:
         note = f"CD = {format_statistic(critical_difference)}" + (f" ({note})" if note else "")
         ends = [ranks.min(), ranks.min() + critical_difference]
@@ -151,11 +149,9 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
     overall = result.overall
     if overall is None or math.isnan(overall.critical_difference):
         return None
-    names = list(overall.mean_ranks)
     figure = draw_critical_difference(
-        names,
-        list(overall.mean_ranks.values()),
-        [[names.index(member) for member in group] for group in overall.groups],
+        overall.mean_ranks,
+        overall.groups,
         critical_difference=overall.critical_difference if overall.test == NEMENYI else 0.0,
         note=f"{overall.test_name}, α = {comparison.settings.alpha:g}",
     )
