@@ -162,7 +162,7 @@ def conceal_passwords(words: Sequence[str]) -> list[str]:
     return concealed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Invocation:
     """The information in the command line that is not part of the configuration.
 

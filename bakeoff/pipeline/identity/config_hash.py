@@ -51,7 +51,7 @@ DEFINITIONS = "definitions"
 """The folder of the algorithms as presented in the lectures, which no job runs."""
 
 
-def hash_config(spec: Mapping[str, Any], dataset_digest: str) -> str:
+def hash_config(spec: Mapping[str, Any], dataset_digest: str, code: str = "") -> str:
     """Return a digest of everything that determines a job's result: 16 hexadecimal digits.
 
     Parameters
@@ -60,10 +60,12 @@ def hash_config(spec: Mapping[str, Any], dataset_digest: str) -> str:
         The settled configuration; the order of its keys and the location of the store do not affect the hash.
     dataset_digest : str
         The digest of the data, which does not depend on the location of the file.
+    code : str
+        The result of `hash_config_code` if it is known.
     """
     decisive = _select_decisive(spec)
     decisive["dataset"] = dataset_digest
-    decisive["code"] = hash_config_code(spec)
+    decisive["code"] = code or hash_config_code(spec)
     # A setting in an environment variable affects the result; a secret does not, and must not be guessable.
     return hash_text(expand_public_references(json.dumps(decisive, sort_keys=True, default=str)))
 

@@ -19,7 +19,7 @@ from bakeoff.pipeline.config import engine, settle
 from bakeoff.pipeline.config.compose_job import resolve_config
 from bakeoff.pipeline.config.targets import Path as KeyPath
 from bakeoff.pipeline.config.words import Invocation
-from bakeoff.pipeline.sweep.jobs import INVALID, Job
+from bakeoff.pipeline.sweep.jobs import INVALID, Job, VariedSpec
 from bakeoff.pipeline.text import secrets, wording
 
 JobWords = tuple[str, ...]
@@ -34,9 +34,9 @@ part."""
 PLAIN_REFERENCE = re.compile(r"\$\{(\w+(?:\.\w+)*)\}")
 Shape = tuple[int | str, ...]
 """Which words of a job set an integer, and the words without these integers."""
-Pattern = tuple[dict[str, Any], Choices, list[tuple[KeyPath, int]]]
-"""The resolved configuration of the first of the jobs whose words differ only in integers; the chosen option of each
-group; and where an integer occurs, with the position of its word."""
+Pattern = tuple[VariedSpec, Choices]
+"""The resolved configuration of the first of the jobs whose words differ only in integers, and the chosen option of
+each group."""
 
 
 @dataclass
@@ -56,6 +56,7 @@ class Composer:
     _parsed: dict[str, tuple[Override, bool]] = field(default_factory=dict)
     _bases: dict[JobWords, tuple[bytes, Choices]] = field(default_factory=dict)
     _patterns: dict[Shape, Pattern | None] = field(default_factory=dict)
+    _settled: dict[int, tuple[Mapping[str, Any], Choices]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Hydra would otherwise read the same files again for every job.
@@ -63,7 +64,7 @@ class Composer:
         self._sweep_name = Path(str(self.master.hydra.sweep.dir)).name
         self._parser = OverridesParser.create()
 
-    def compose(self, words: Sequence[str]) -> tuple[dict[str, Any], Choices]:
+    def compose(self, words: Sequence[str]) -> tuple[Mapping[str, Any], Choices]:
         """Return the configuration of a job, resolved but not settled, and the chosen option of each group.
 
         Parameters
@@ -85,8 +86,8 @@ class Composer:
         if pattern is None:
             tree, choices = self._compose_tree(words)
             return resolve_config(tree), choices
-        first, choices, places = pattern
-        return reduce(lambda spec, each: _set_value(spec, each[0], integers[each[1]]), places, first), choices
+        first, choices = pattern
+        return replace(first, integers=tuple(integers.values())), choices
 
     def _find_pattern(self, words: Sequence[str], integers: Mapping[int, int]) -> Pattern | None:
         """Return the pattern of words, or None if their integers may affect more than their own places.
@@ -98,19 +99,20 @@ class Composer:
         integers : mapping of int to int
             Position of a word that sets an integer -> the integer.
         """
-        place_of = {words[place].lstrip("+").partition("=")[0]: place for place in integers}
+        numbers = tuple(integers.values())
+        place_of = {words[place].lstrip("+").partition("=")[0]: at for at, place in enumerate(integers)}
         try:
             tree, choices = self._compose_tree(words)
             spec: Any = resolve_config(tree)
             unresolved = OmegaConf.to_container(tree, resolve=False)
             values = list(_walk_sources(unresolved, unresolved))
             places = [(path, place_of[source]) for path, source, _ in values if source in place_of]
-            is_unchanged = all(reduce(getitem, path, spec) == integers[place] for path, place in places)
+            is_unchanged = all(reduce(getitem, path, spec) == numbers[at] for path, at in places)
         except Exception:  # the words of a job have their own error
             return None
         # A text that contains a reference, and a resolver, may turn an integer into anything.
         has_other_reference = any(isinstance(value, str) and "${" in value for _, _, value in values)
-        return (spec, choices, places) if is_unchanged and not has_other_reference else None
+        return (VariedSpec(spec, places, numbers), choices) if is_unchanged and not has_other_reference else None
 
     def _compose_tree(self, words: Sequence[str]) -> tuple[DictConfig, Choices]:
         """Return the configuration of a job with its references, and the chosen option of each group."""
@@ -145,11 +147,21 @@ class Composer:
         name = " ".join(overrides) or "default"
         given = Invocation({}, varying, self._sweep_name, number, overrides, study)
         try:
-            spec, choices = self.compose(overrides)
-            settled = settle.settle_config(spec)
-            return Job(number, name, replace(given, choices=settle.settle_choices(settled, choices)), settled)
+            settled, choices = self._settle(*self.compose(overrides))
+            return Job(number, name, replace(given, choices=choices), settled)
         except Exception as error:  # one job must not prevent the composition of the others
             return Job(number, name, given, state=INVALID, reason=secrets.describe_error(error))
+
+    def _settle(self, spec: Mapping[str, Any], choices: Choices) -> tuple[Mapping[str, Any], Choices]:
+        """Return a settled configuration and its choices, which similar jobs share."""
+        if not isinstance(spec, VariedSpec) or spec.changes_choices:
+            settled = settle.settle_config(spec)
+            return settled, settle.settle_choices(settled, choices)
+        if id(spec.shared) not in self._settled:
+            settled = settle.settle_config(spec.shared)
+            self._settled[id(spec.shared)] = settled, settle.settle_choices(settled, choices)
+        settled, choices = self._settled[id(spec.shared)]
+        return replace(spec, shared=settled), choices
 
     def chooses_option(self, word: str) -> bool:
         """Whether an override chooses an option of a group, which determines which files are read."""
@@ -173,15 +185,6 @@ class Composer:
                 del composed["hydra"]
             self._bases[group_words] = pickle.dumps(composed), choices
         return self._bases[group_words]
-
-
-def _set_value(node: Any, path: KeyPath, value: int) -> Any:
-    """Return a part of a configuration with another value; what is not on its path is shared, to save memory."""
-    if not path:
-        return value
-    changed = node.copy()
-    changed[path[0]] = _set_value(node[path[0]], path[1:], value)
-    return changed
 
 
 def _walk_sources(node: Any, tree: Any, path: KeyPath = (), source: str = "") -> Iterator[tuple[KeyPath, str, Any]]:

@@ -3,6 +3,7 @@
 import math
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -101,14 +102,14 @@ class ListedJobs(Search):
 
     jobs: Sequence[Job]
     has_workers: bool = False
-    _waiting: dict[RowsKey | None, list[Job]] = field(default_factory=dict, init=False)
+    _waiting: dict[RowsKey | None, deque[Job]] = field(default_factory=dict, init=False)
     _running: dict[int, RowsKey | None] = field(default_factory=dict, init=False)
     _ended: list[RowsKey | None] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self.n_jobs = len(self.jobs)
         for job in self.jobs:
-            self._waiting.setdefault(job.rows_key if self.has_workers else None, []).append(job)
+            self._waiting.setdefault(job.rows_key if self.has_workers else None, deque()).append(job)
 
     def ask(self, record: RecordOutcome) -> Iterator[Job]:
         """Yield a job on the rows of the job that ended, else on rows that no worker has, else on the first ones."""
@@ -116,7 +117,7 @@ class ListedJobs(Search):
             last = self._ended.pop(0) if self._ended else None
             of_none = (key for key in self._waiting if key not in self._running.values())
             key = last if last in self._waiting else next(of_none, next(iter(self._waiting)))
-            job = self._waiting[key].pop(0)
+            job = self._waiting[key].popleft()
             if not self._waiting[key]:
                 del self._waiting[key]
             self._running[job.number] = key
@@ -265,10 +266,11 @@ class SweepEngine:
         display = SweepDisplay(0, self.command.request.quiet)
         plan = make_plan(jobs, self.runner, display.err.print, resume=resume)
         store = find_store(plan.jobs, self.runner)
+        shared = {id(job.shared_spec): job.shared_spec for job in plan.identified}
         findings = dict.fromkeys([
             *self._remarks,
             *plan.remarks,
-            *(sentence for job in plan.identified for sentence in describe_unidentified(job.spec)),
+            *(sentence for spec in shared.values() for sentence in describe_unidentified(spec)),
             *(f"{each.name}: {text}" for each in self.runner.resources.datasets for text in list_remarks(each, store)),
         ])  # fmt: skip
         display.warn(tuple(findings))
@@ -290,7 +292,7 @@ class SweepEngine:
         to_do = plan.with_state(TO_DO)
         display = SweepDisplay(len(to_do), self.command.request.quiet)
         # A store that cannot be written must be rejected before the first job runs.
-        for job in to_do:
+        for job in to_do[:1]:
             get_tracker(self.runner.resources, job.spec).open_store()
         done = [job.to_outcome(SKIPPED, job.reason, job.run_id) for job in plan.with_state(DONE)]
         outcomes = [*report.outcomes, *done]

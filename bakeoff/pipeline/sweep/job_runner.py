@@ -43,7 +43,7 @@ from bakeoff.pipeline.system import ALARM_SIGNALS
 from bakeoff.pipeline.text.secrets import describe_error, format_traceback, hide_secrets
 from bakeoff.pipeline.tracking import RunDescription, RunStopped, Tracker
 from bakeoff.pipeline.tracking.card import measure_fold, summarize_folds
-from bakeoff.pipeline.tracking.description import describe_run, name_configuration, name_run
+from bakeoff.pipeline.tracking.description import describe_run, name_configuration
 from bakeoff.pipeline.tracking.history import measure_size
 from bakeoff.pipeline.tracking.run import get_tracker
 from bakeoff.pipeline.tracking.store import Store
@@ -138,6 +138,7 @@ def prepare_job(
     ------
     UserError
     """
+    spec = dict(spec)
     with hiding_values(json.dumps(spec, default=str)):
         with naming_unknown_keys(spec, resources):
             spec = settle_rows(spec, resources)
@@ -328,8 +329,14 @@ class JobRunner:
         """Return the store of a job if it exists; it is not created."""
         return get_tracker(self.resources, job.spec).find_store()
 
-    def identify_job(self, job: Job) -> Job:
+    def identify_job(self, job: Job, code: str = "") -> Job:
         """Return a composed job with its name and hash, for which its data are read.
+
+        Parameters
+        ----------
+        job : Job
+        code : str
+            The digest of its code if it is known.
 
         Raises
         ------
@@ -341,15 +348,16 @@ class JobRunner:
             # The hash covers the data rather than the file name, so a changed file means another job.
             dataset = self.resources.get_dataset(spec)
             digest = dataset.digest()
-            job_hash = hash_config(spec, digest)
+            job_hash = hash_config(spec, digest, code)
         invocation = job.invocation
-        name = name_run({**invocation.choices, "dataset": dataset.name}, spec, invocation.varying)
         # The name of a file replaces its path.
         keys = [key.partition(".")[2] for key in invocation.varying if key.startswith("dataset.")]
         values = [f"{key}={spec['dataset'].get(key)}" for key in keys if key != "path" and key in spec["dataset"]]
         configuration = name_configuration(invocation.choices, spec, invocation.varying)
-        cell = JobCell(configuration, " ".join([dataset.name, *values]), digest)
-        return replace(job, spec=spec, name=name, hash=job_hash, dataset=dataset.name, cell=cell)
+        cell = JobCell(configuration, sys.intern(" ".join([dataset.name, *values])), digest)
+        return replace(
+            job, spec=spec, name=f"{configuration} {dataset.name}", hash=job_hash, dataset=dataset.name, cell=cell
+        )
 
     def check_job(self, job: Job) -> Job:
         """Check a job before anything runs, keep its splits for the run if they are small, and return it with its size.
@@ -438,7 +446,7 @@ class JobRunner:
 
     def _report_error(self, error: BaseException, spec: Mapping[str, Any]) -> str:
         """Return the message of an error, and print its traceback if requested, both without secrets."""
-        configuration = json.dumps(spec, default=str)
+        configuration = json.dumps(dict(spec), default=str)
         if self.tracebacks:
             print(format_traceback(error, configuration), file=sys.stderr)
         return describe_error(error, configuration)

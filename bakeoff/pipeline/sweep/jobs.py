@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from bakeoff.pipeline.config.targets import Path
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.text.wording import count_nouns, format_count, format_mean, name_first
 
@@ -34,6 +35,62 @@ RowsKey = tuple[str, Any]
 DIGITS = re.compile(r"\d+")
 
 
+SEED_KEYS = ("seed", "random_state")
+SEED_BITS = 32
+"""The bits of a seed that NumPy accepts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VariedSpec(Mapping[str, Any]):
+    """Final: a configuration with some integers of its own, which shares the rest with those of other jobs.
+
+    Attributes
+    ----------
+    shared : mapping
+        The configuration of one of these jobs.
+    places : sequence of (path, int)
+        The paths of the integers, each with a position in `integers`.
+    integers : tuple of int
+    """
+
+    shared: Mapping[str, Any]
+    places: Sequence[tuple[Path, int]]
+    integers: tuple[int, ...]
+
+    def __getitem__(self, key: str) -> Any:
+        part = self.shared[key]
+        for path, position in self.places:
+            if path[0] == key:
+                part = _set_value(part, path[1:], self.integers[position])
+        return part
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.shared)
+
+    def __len__(self) -> int:
+        return len(self.shared)
+
+    @property
+    def changes_choices(self) -> bool:
+        """Whether open choices may depend on the integers; on seeds and parameters of the learner, none does."""
+        return any(path[0] != "learner" and path[-1] not in SEED_KEYS for path, _ in self.places)
+
+    @property
+    def group(self) -> tuple[int, ...]:
+        """What the specs of jobs share that differ in valid seeds alone; a seed of the data is no such seed."""
+        own = {at for path, at in self.places if path[-1] not in SEED_KEYS or path[0] == "dataset"}
+        return id(self.shared), *(value if at in own else value >> SEED_BITS for at, value in enumerate(self.integers))
+
+
+def _set_value(node: Any, path: Path, value: int) -> Any:
+    """Return a part of a configuration with another value; what is not on its path is shared, to save memory."""
+    if not path:
+        return value
+    changed = node.copy()
+    changed[path[0]] = _set_value(node[path[0]], path[1:], value)
+    return changed
+
+
 class JobCell(NamedTuple):
     """The position of a job's result in a table: the row of its configuration and the column of its dataset.
 
@@ -52,7 +109,7 @@ class JobCell(NamedTuple):
     dataset_digest: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Job:
     """A job of a sweep, with the facts known before it runs.
 
@@ -100,6 +157,16 @@ class Job:
     size: int = 0
     seconds: float | None = None
     run_id: str | None = None
+
+    @property
+    def shared_spec(self) -> Mapping[str, Any]:
+        """The configuration that it shares with similar jobs, or its own."""
+        return self.spec.shared if isinstance(self.spec, VariedSpec) else self.spec
+
+    @property
+    def group(self) -> tuple[int, ...]:
+        """Jobs of one group differ in their seeds alone."""
+        return self.spec.group if isinstance(self.spec, VariedSpec) else (id(self.spec),)
 
     @property
     def time_key(self) -> TimeKey:
@@ -157,7 +224,7 @@ class JobProgress(NamedTuple):
     metrics: Mapping[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JobOutcome:
     """The outcome of a job.
 

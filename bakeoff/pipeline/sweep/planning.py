@@ -4,12 +4,12 @@ With a time limit, the plan also says which jobs run first, and which are not st
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.identity.config_hash import require_current_code
+from bakeoff.pipeline.identity.config_hash import hash_config_code, require_current_code
 from bakeoff.pipeline.sweep.done_jobs import find_done_jobs
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import DONE, INVALID, NOT_RUN, TO_DO, Job, TimeKey
@@ -24,6 +24,8 @@ RENAMED = (
     "jobs have finished in another experiment, which may have been renamed; they are not repeated with "
     "tracking.experiment={0!r}."
 )
+N_CHECKED = 1000
+"""The number of jobs from which only one of those that differ in their seeds alone is checked before the first fit."""
 USER_TAG = "mlflow.user"
 UNKNOWN_USER = "an unknown user"
 Durations = Mapping[TimeKey, float]
@@ -83,7 +85,8 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, res
     UserError
         The jobs use several stores, or their store cannot be used.
     """
-    found = [_identify(job, runner) for job in announce_long(jobs, "identifying", announce)]
+    codes: dict[int, str] = {}
+    found = [_identify(job, runner, codes) for job in announce_long(jobs, "identifying", announce)]
     _require_one_store(found)
     done: dict[str, str] = {}
     others: list[str] = []
@@ -97,8 +100,8 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, res
     if resume and store is not None:
         done = find_done_jobs(store, hashes)
         others = [] if done else history.list_experiments_of_jobs(store, hashes)
-    checked = tuple(_check(job, done, runner) for job in announce_long(found, "checking", announce))
-    return Plan(checked, remarks=tuple(map(RENAMED.format, others)))
+    checked = _check_jobs(announce_long(found, "checking", announce), done, runner)
+    return Plan(tuple(checked), remarks=tuple(map(RENAMED.format, others)))
 
 
 def find_store(jobs: Sequence[Job], runner: JobRunner) -> Store | None:
@@ -187,13 +190,16 @@ def _name_authors(plan: Plan, store: Store) -> str:
     return f"{len(done)} of {count_nouns(len(plan.jobs), 'job')} are done: {', '.join(shown)}"
 
 
-def _identify(job: Job, runner: JobRunner) -> Job:
-    """Determine the name and the hash of a job, for which its data are read."""
+def _identify(job: Job, runner: JobRunner, codes: dict[int, str]) -> Job:
+    """Determine the name and the hash of a job, for which its data are read; similar jobs share a digest of code."""
     if job.state == INVALID:
         return job
+    shared = job.shared_spec
     try:
-        require_current_code(job.spec)
-        return runner.identify_job(job)
+        if id(shared) not in codes:
+            require_current_code(shared)
+            codes[id(shared)] = hash_config_code(shared)
+        return runner.identify_job(job, codes[id(shared)])
     except UserError as error:
         return replace(job, state=INVALID, reason=str(error))
 
@@ -209,13 +215,29 @@ def _require_one_store(jobs: Sequence[Job]) -> None:
         )
 
 
-def _check(job: Job, done: dict[str, str], runner: JobRunner) -> Job:
-    """Mark a job as done or invalid; a finished job is valid and needs no check."""
-    if job.state != TO_DO:
-        return job
-    run_id = done.get(job.hash)
-    if run_id is not None:
-        return replace(job, state=DONE, reason=f"run {run_id}", run_id=run_id)
+def _check_jobs(jobs: Iterable[Job], done: Mapping[str, str], runner: JobRunner) -> Iterator[Job]:
+    """Mark jobs as done or invalid: the first ones are checked, and of the others one of each group.
+
+    A finished job is valid and needs no check. A job that is not checked now is checked when it runs.
+    """
+    sizes: dict[tuple[int, ...], int] = {}
+    n_checked = 0
+    for job in jobs:
+        run_id = done.get(job.hash)
+        if job.state != TO_DO:
+            yield job
+        elif run_id is not None:
+            yield replace(job, state=DONE, reason=f"run {run_id}", run_id=run_id)
+        elif n_checked >= N_CHECKED and job.group in sizes:
+            yield replace(job, size=sizes[job.group])
+        else:
+            n_checked += 1
+            yield (checked := _check(job, runner))
+            if checked.state == TO_DO:
+                sizes[job.group] = checked.size
+
+
+def _check(job: Job, runner: JobRunner) -> Job:
     try:
         return runner.check_job(job)
     except UserError as error:
