@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -160,8 +160,8 @@ class SweepOptions:
         return self.workers > 1 or self.timeout is not None
 
 
-LaunchJobs = Callable[[Sequence[Job], SweepOptions], Iterator[JobOutcome]]
-"""Another launcher, which runs a batch of jobs and yields their outcomes in order."""
+LaunchJobs = Callable[[Iterable[Job], SweepOptions], Iterator[JobOutcome]]
+"""Another launcher, which runs a batch of jobs and yields their outcomes as they arrive."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, final
 
 from bakeoff.pipeline.experiment.loop import limit_processes
@@ -347,8 +347,8 @@ class SweepEngine:
 
     def _launch_batches(self, launch: LaunchJobs, search: Search, jobs: Iterable[Job]) -> Iterator[JobOutcome]:
         remaining = iter(jobs)
-        while batch := list(islice(remaining, search.batch_size)):
-            yield from launch(batch, self.options)
+        for first in remaining:
+            yield from launch(islice(chain([first], remaining), search.batch_size), self.options)
 
     def run_search(self, search: Search, run_jobs: RunJobs, display: SweepDisplay, outcomes: list[JobOutcome]) -> None:
         """Run the jobs of a search, and append their outcomes to those already known.

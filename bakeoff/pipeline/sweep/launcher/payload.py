@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.source_code import UserModuleFinder
@@ -19,8 +21,6 @@ from bakeoff.pipeline.tracking.sqlite_file import SQLITE_PREFIX
 from bakeoff.pipeline.tracking.store import store_uri
 
 STORE_VARIABLE = "MLFLOW_TRACKING_URI"
-WaitForJob = Callable[[], JobOutcome]
-"""Waits for a job and returns its outcome; raises an error if its process is lost."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,20 @@ def run_payload(payload: JobPayload) -> JobOutcome:
 
 
 class Launcher(ABC):
-    """Runs jobs in processes started by another program; a lost process affects only its job."""
+    """Runs jobs in processes started by another program; a lost process affects only its job.
 
-    def launch(self, jobs: Sequence[Job], options: SweepOptions) -> Iterator[JobOutcome]:
-        """Submit all jobs and yield their outcomes in order; Ctrl-C cancels the remaining jobs.
+    A handle is what the program has for a job that was submitted.
+    """
+
+    def launch(self, jobs: Iterable[Job], options: SweepOptions) -> Iterator[JobOutcome]:
+        """Submit jobs as the program has room for them, and yield their outcomes as they arrive.
+
+        Ctrl-C cancels the jobs that were submitted. If a later submission is rejected, it is repeated when other jobs
+        have ended.
 
         Parameters
         ----------
-        jobs : sequence of Job
+        jobs : iterable of Job
         options : SweepOptions
 
         Raises
@@ -129,17 +135,48 @@ class Launcher(ABC):
             The jobs cannot be submitted.
         """
         origin = SweepOrigin.capture()
-        waits, cancel = self.submit([JobPayload(job, options, origin) for job in jobs])
+        remaining = iter(jobs)
+        running: dict[Any, Job] = {}
         try:
-            for job, wait in zip(jobs, waits, strict=True):
-                try:
-                    outcome = wait()
-                except Exception as error:
-                    outcome = job.to_outcome(KILLED, str(error))
-                yield outcome
+            while True:
+                while new := list(islice(remaining, self.count_free(len(running)))):
+                    try:
+                        handles = self.submit([JobPayload(job, options, origin) for job in new], [*running])
+                    except UserError:
+                        if not running:
+                            raise
+                        remaining = chain(new, remaining)
+                        break
+                    running |= zip(handles, new, strict=True)
+                if not running:
+                    return
+                for handle in self.wait([*running]):
+                    yield self._collect(handle, running.pop(handle))
         finally:
-            cancel()
+            self.cancel([*running])
+
+    def _collect(self, handle: Any, job: Job) -> JobOutcome:
+        try:
+            return self.collect(handle)
+        except Exception as error:
+            return job.to_outcome(KILLED, str(error))
 
     @abstractmethod
-    def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:
-        """Submit jobs; return a function per job that waits for its outcome, and one that cancels all jobs."""
+    def count_free(self, n_running: int) -> int:
+        """Return how many further jobs may be submitted at once, given how many have not ended."""
+
+    @abstractmethod
+    def submit(self, payloads: Sequence[JobPayload], running: Sequence[Any]) -> list[Any]:
+        """Submit jobs besides those that run, and return their handles; raise UserError if they are rejected."""
+
+    @abstractmethod
+    def wait(self, handles: Sequence[Any]) -> list[Any]:
+        """Wait until some jobs have ended, and return their handles."""
+
+    @abstractmethod
+    def collect(self, handle: Any) -> JobOutcome:
+        """Return the outcome of a job that has ended; raise an error if its process is lost."""
+
+    @abstractmethod
+    def cancel(self, handles: Sequence[Any]) -> None:
+        """Cancel the jobs that have not ended."""

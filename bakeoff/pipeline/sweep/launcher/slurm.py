@@ -7,15 +7,15 @@ import signal
 import subprocess
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from bakeoff.pipeline.config.words import UNITS, read_duration
 from bakeoff.pipeline.errors import UserError, require_package
 from bakeoff.pipeline.sweep.jobs import JobOutcome
-from bakeoff.pipeline.sweep.launcher.payload import JobPayload, Launcher, WaitForJob, run_payload
+from bakeoff.pipeline.sweep.launcher.payload import JobPayload, Launcher, run_payload
 
 SUBMITIT_PARAMETERS = (
     "timeout_min",
@@ -36,6 +36,8 @@ LIVE_JOB = re.compile(
 """A job that has not ended, in a list of Slurm's jobs with their states."""
 ARRAY_LIMIT = re.compile(r"MaxArraySize\s*=\s*([1-9]\d*)")
 """The most jobs in an array, among the settings that ``scontrol`` prints."""
+DEFAULT_ARRAY_SIZE = 1001
+MAX_LOOKED_FOR = 100
 PRIVATE_FOLDER_MODE = 0o700
 RESULT_POLL_SECONDS = 0.5
 SLURM_POLL_SECONDS = 15.0
@@ -57,9 +59,9 @@ class SubmititLauncher(Launcher):
     def find_ended(self, jobs: Sequence[Any]) -> set[str]:
         """Return the ids of the jobs that have ended, with or without a result."""
 
-    def cancel(self, jobs: Sequence[Any]) -> None:
+    def cancel(self, handles: Sequence[Any]) -> None:
         """Cancel the jobs that have not ended."""
-        for job in jobs:
+        for job in handles:
             job.cancel()
 
     def __init__(self, **parameters: Any) -> None:
@@ -75,27 +77,58 @@ class SubmititLauncher(Launcher):
                 "submits to Slurm, or try it here with hydra/launcher=submitit_local."
             )
         self._parameters = parameters
+        self._next_query = time.monotonic() + SLURM_POLL_SECONDS
+        self._gone: set[str] = set()
 
-    def submit(self, payloads: Sequence[JobPayload]) -> tuple[list[WaitForJob], Callable[[], None]]:
-        """Submit jobs; raise UserError if Slurm rejects them."""
+    @cached_property
+    def array_size(self) -> int:
+        """The most jobs in an array."""
+        limit = ARRAY_LIMIT.search(subprocess.getoutput("scontrol show config"))
+        return int(limit[1]) if limit else DEFAULT_ARRAY_SIZE
+
+    def count_free(self, n_running: int) -> int:
+        """Return the size of an array, unless there are two: one runs while the other waits."""
+        return self.array_size if n_running <= self.array_size else 0
+
+    def submit(self, payloads: Sequence[JobPayload], running: Sequence[Any]) -> list[Any]:
+        """Submit an array, which waits for the one before it; raise UserError if Slurm rejects it."""
         import submitit
 
-        cluster = self.cluster
-
-        executor = _make_executor(cluster, self._parameters)
-        limit = ARRAY_LIMIT.search(subprocess.getoutput("scontrol show config"))
-        size = int(limit[1]) if limit else len(payloads)
-        jobs: list[Any] = []
+        executor = _make_executor(self.cluster, self._parameters)
+        if running:  # no more jobs than array_parallelism run at a time
+            executor.update_parameters(slurm_dependency=f"afterany:{running[-1].job_id.partition('_')[0]}")
         try:
-            for start in range(0, len(payloads), size):
-                jobs += executor.map_array(_run_payload, payloads[start : start + size])
-                # The next array waits for this one, so that no more jobs than array_parallelism run at a time.
-                executor.update_parameters(slurm_dependency=f"afterany:{jobs[-1].job_id.partition('_')[0]}")
+            jobs: list[Any] = executor.map_array(_run_payload, payloads)
         except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError) as error:
-            self.cancel(jobs)
-            raise UserError(f"hydra/launcher=submitit_{cluster}: {' '.join(str(error).split())}") from error
-        results = JobResults(partial(self.find_ended, jobs))
-        return [partial(results.wait_for, job) for job in jobs], partial(self.cancel, jobs)
+            raise UserError(f"hydra/launcher=submitit_{self.cluster}: {' '.join(str(error).split())}") from error
+        return jobs
+
+    def wait(self, handles: Sequence[Any]) -> list[Any]:
+        """Wait until jobs have left a result, or have ended without one according to two queries.
+
+        submitit itself would query sacct to check whether a job has ended, and wait forever on a cluster without sacct.
+        Jobs start in order, so the results of the first ones are looked for most often.
+        """
+        while True:
+            known = handles[:MAX_LOOKED_FOR]
+            lost: set[str] = set()
+            if time.monotonic() > self._next_query:
+                gone = self.find_ended(handles)
+                # On a shared disk, a result may arrive after Slurm has forgotten its job.
+                lost, self._gone = gone & self._gone, gone
+                known = [job for job in handles if job.job_id in gone or job in known]
+                self._next_query = time.monotonic() + SLURM_POLL_SECONDS
+            ended = [job for job in known if job.job_id in lost or job.paths.result_pickle.exists()]
+            if ended:
+                return ended
+            time.sleep(RESULT_POLL_SECONDS)
+
+    def collect(self, handle: Any) -> JobOutcome:
+        """Return the outcome of a job; raise ChildProcessError if it left none."""
+        if not handle.paths.result_pickle.exists():
+            raise ChildProcessError(f"its process ended and left no result; see {handle.paths.stderr}")
+        outcome: JobOutcome = handle.result()
+        return outcome
 
 
 def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:
@@ -127,39 +160,6 @@ def _raise_interrupt(number: int, frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-class JobResults:
-    """Waits for the results of jobs; a single query finds all jobs that ended without a result.
-
-    submitit itself would query sacct to check whether a job has ended, and wait forever on a cluster without sacct.
-
-    Parameters
-    ----------
-    find_ended : callable
-        Returns the ids of the jobs that have ended.
-    """
-
-    def __init__(self, find_ended: Callable[[], set[str]]) -> None:
-        self._find_ended = find_ended
-        self._next_query = time.monotonic() + SLURM_POLL_SECONDS
-        self._ended: set[str] = set()
-        self._lost: set[str] = set()
-
-    def wait_for(self, job: Any) -> JobOutcome:
-        """Return the result of a job; raise ChildProcessError if it ended without one, according to two queries."""
-        while not job.paths.result_pickle.exists():
-            if job.job_id in self._lost:
-                raise ChildProcessError(f"its process ended and left no result; see {job.paths.stderr}")
-            if time.monotonic() > self._next_query:
-                ended = self._find_ended()
-                # On a shared disk, a result may arrive after Slurm has forgotten its job.
-                self._lost = ended & self._ended
-                self._ended = ended
-                self._next_query = time.monotonic() + SLURM_POLL_SECONDS
-            time.sleep(RESULT_POLL_SECONDS)
-        outcome: JobOutcome = job.result()
-        return outcome
-
-
 class SlurmLauncher(SubmititLauncher):
     """Runs jobs on a Slurm cluster."""
 
@@ -171,9 +171,9 @@ class SlurmLauncher(SubmititLauncher):
         live = LIVE_JOB.findall(listed)
         return set() if status else {job.job_id for job in jobs} - {*live}
 
-    def cancel(self, jobs: Sequence[Any]) -> None:
+    def cancel(self, handles: Sequence[Any]) -> None:
         """Cancel the arrays."""
-        arrays = {job.job_id.partition("_")[0] for job in jobs}
+        arrays = {job.job_id.partition("_")[0] for job in handles}
         subprocess.getoutput(f"scancel --quiet {' '.join(arrays)}")
 
 
