@@ -22,13 +22,15 @@ from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
-    TEXT_COLOUR,
+    ROOM,
+    TITLE_LETTERS_PER_INCH,
     add_heading,
     add_legend,
     add_title,
     collect_marks,
     label_axes,
     make_panels,
+    wrap_name,
 )
 from bakeoff.pipeline.figures.run_figure import FinishedRun, RunFigure
 from bakeoff.pipeline.stages.splitting import Splits
@@ -38,14 +40,21 @@ DARK_CELL_SHARE = 0.55
 """The fraction from which a cell is so dark that its number is written in white."""
 MATRIX_INCHES = 3.2
 CELL_INCHES = 0.45
-HORIZONTAL_LETTERS = 40
-"""Column names are written vertically if their total number of letters exceeds this."""
+NAMES_INCHES = 0.8
+CELL_TEXT_COLOUR = "#111111"
+"""The colour of text on light cells, which are light on dark pages too."""
+LETTERS_PER_INCH = 10.0
+"""Column names are written vertically if there is no room for all of them side by side."""
+MARGIN_INCHES = 1.4
 MAX_CLASSES = 24
 """More panels than this are too small to read on one page."""
 SINGLE_PANEL_INCHES = 4.8
 PANEL_INCHES = 2.6
 FRAME_INCHES = 1.0
+TITLE_INCHES = 0.3
+LINE_INCHES = 0.17
 CLASS_LETTERS = 20
+CLASS_LETTERS_PER_INCH = 3.5
 """Longer class names are truncated."""
 
 Ranking = tuple[np.ndarray, np.ndarray]
@@ -64,10 +73,12 @@ class ConfusionMatrix(RunFigure):
     def draw(self, run: FinishedRun) -> Figure:
         """Draw the counts, shaded by the fraction of their true class."""
         classes = run.experiment.dataset.classes
-        names = [cut_text(str(label), CLASS_LETTERS) for label in classes]
-        is_vertical = max(map(len, names)) * len(names) > HORIZONTAL_LETTERS
+        letters = int(min(CLASS_LETTERS, CLASS_LETTERS_PER_INCH * ROOM.get()))
+        names = [cut_text(str(label), letters) for label in classes]
         side = MATRIX_INCHES + CELL_INCHES * len(classes)
-        figure, (axes,) = make_panels(width=side + 0.8, height=side + is_vertical)
+        width = min(side + NAMES_INCHES, ROOM.get())
+        is_vertical = max(map(len, names)) * len(names) > LETTERS_PER_INCH * (width - MARGIN_INCHES)
+        figure, (axes,) = make_panels(width=width, height=min(side, width) + is_vertical)
         display: Any = ConfusionMatrixDisplay.from_predictions(
             run.truth,
             run.predicted,
@@ -83,7 +94,7 @@ class ConfusionMatrix(RunFigure):
         # Shades show fractions of the true class; the numbers in the cells are counts.
         counts = confusion_matrix(run.truth, run.predicted, labels=classes)
         for text, count, share in zip(display.text_.flat, counts.flat, display.confusion_matrix.flat, strict=True):
-            text.set(text=str(count), color="white" if share > DARK_CELL_SHARE else TEXT_COLOUR)
+            text.set(text=str(count), color="white" if share > DARK_CELL_SHARE else CELL_TEXT_COLOUR)
         axes.set(xlabel="predicted", ylabel="true")
         axes.spines[:].set_visible(False)
         accuracy = f"accuracy {format_score(float(np.mean(run.truth == run.predicted)))}"
@@ -114,9 +125,14 @@ class ClassFigure(RunFigure):
         """Draw a panel for each class."""
         dataset = run.experiment.dataset
         shown = [dataset.positive] if len(dataset.classes) == 2 else list(dataset.classes)
-        side = SINGLE_PANEL_INCHES if len(shown) == 1 else PANEL_INCHES
+        is_single = len(shown) == 1
+        # A phone has room for two panels side by side.
+        side = min(SINGLE_PANEL_INCHES, ROOM.get()) if is_single else min(PANEL_INCHES, ROOM.get() / 2)
         shared: Any = {"sharex": True, "sharey": True}
-        figure, panels = make_panels(len(shown), width=side, height=side + 0.3, frame=FRAME_INCHES, **shared)
+        n_lines = max(wrap_name(str(label), int(TITLE_LETTERS_PER_INCH * side)).count("\n") for label in shown)
+        # Notes and labels take further lines in narrow panels.
+        height = side + TITLE_INCHES + LINE_INCHES * (n_lines + 4 * (side < PANEL_INCHES))
+        figure, panels = make_panels(len(shown), width=side, height=height, frame=FRAME_INCHES, **shared)
         for axes, label in zip(panels, shown, strict=True):
             note = self.draw_class(axes, run, label)
             # scikit-learn's displays add a legend to each panel.

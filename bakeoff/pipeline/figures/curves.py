@@ -23,6 +23,8 @@ from bakeoff.pipeline.figures.panels import (
     add_title,
     collect_marks,
     make_panels,
+    place_ticks,
+    use_whole_ticks,
 )
 from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, TabulatedFigure, check_variants
 from bakeoff.pipeline.stages.scoring.predictions import predict_values
@@ -264,6 +266,7 @@ def place_values(values: Sequence[Any]) -> list[Any]:
 def scale_values(axes: Axes) -> None:
     """Make the horizontal axis logarithmic, with plain labels, if its values are numbers of different magnitudes."""
     low, high = axes.dataLim.intervalx
+    use_whole_ticks(axes)
     if low <= 0 or high < MIN_LOG_RATIO * low:
         return
     axes.set_xscale("log")
@@ -360,7 +363,7 @@ class Residuals(RunFigure):
                 run.truth, run.predicted, kind=kind, ax=axes, scatter_kwargs=DOTS, line_kwargs=LINE, **rows
             )
             # The display places its ticks at fractions of the range.
-            axes.xaxis.set_major_locator(AutoLocator())
+            place_ticks(axes)
             axes.yaxis.set_major_locator(AutoLocator())
             axes.grid()
             add_title(axes, title, note)

@@ -6,7 +6,7 @@ Importances are a figure of a run; an explanation of a model contains both.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import pandas as pd
@@ -19,20 +19,31 @@ from bakeoff.pipeline.experiment import Experiment, score_headline
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
-    GRID_COLOUR,
     MUTED_COLOUR,
-    NAME_LETTERS,
+    PHONE_INCHES,
+    ROOM,
+    TEXT_COLOUR,
+    add_heading,
     add_legend,
     add_title,
     in_style,
     make_panels,
+    shorten_name,
+    use_whole_ticks,
+    wrap_name,
 )
 from bakeoff.pipeline.figures.run_figure import FinishedRun, TabulatedFigure
 from bakeoff.pipeline.model.permutation import list_scored_parts, permute_columns
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.text.wording import cut_text
+from bakeoff.pipeline.text.wording import format_count
 
+WIDTH_INCHES = 7.0
+FRAME_INCHES = 1.2
+LINES_INCHES = 0.9
 BAR_INCHES = 0.24
+BAR_OPACITY = 0.55
+"""Whiskers can be seen on the bars."""
+LABEL_LETTERS_PER_INCH = 9.0
 MAX_BARS = 20
 """Maximum number of columns to draw, which are those with the greatest values; the table contains all columns."""
 
@@ -90,17 +101,19 @@ class Importances(TabulatedFigure):
         note = run.describe_folds()
         if len(drawn) < len(table):
             note += f"\nthe first {len(drawn)} of {len(table)} columns"
-        add_title(figure.axes[0], run.title, note)
+        add_heading(figure, run.title)
+        add_title(figure.axes[0], "", note)
         return figure
 
 
-COUNT_SHARE = 0.22
-"""The part of a panel's height used for bars that show the number of rows at each value, below the curve."""
-MAX_LEVEL_LABELS = 5
-"""If there are more labels of values than this, they are rotated."""
-VALUE_LETTERS = 14
-MISSING_DISTANCE = 0.3
+MISSING_DISTANCE = 0.25
 """The distance of the point for missing cells from the greatest number, as a fraction of the axis."""
+CURVE_INCHES = 2.2
+VALUES_FRAME_INCHES = 0.5
+VALUE_INCHES = 0.22
+RUG_SHARE = 0.07
+"""The length of the lines for rows, as a fraction of the axis."""
+RUG: Any = {"color": TEXT_COLOUR, "alpha": 0.4, "linewidth": 0.8}
 
 
 class Curve(NamedTuple):
@@ -108,7 +121,6 @@ class Curve(NamedTuple):
 
     Attributes
     ----------
-    column : str
     labels : sequence of v str
     positions : sequence of v (float or None)
         The numeric positions; None for a value that is not a number, and for missing cells among numbers.
@@ -116,13 +128,15 @@ class Curve(NamedTuple):
         The number of rows at each value.
     means : ndarray of shape (v, k)
         The mean of each of the k outputs.
+    rug : sequence of float
+        Numbers of rows, each of which is a line below the curve.
     """
 
-    column: str
     labels: Sequence[str]
     positions: Sequence[float | None]
     counts: Sequence[int]
     means: np.ndarray
+    rug: Sequence[float] = ()
 
 
 @in_style()
@@ -139,68 +153,72 @@ def draw_importances(
     score_change : str
         The label of the axis, such as "fall in accuracy".
     """
-    figure, (axes,) = make_panels(width=7.0, height=1.2 + BAR_INCHES * len(names))
+    # In a narrow figure, titles and labels have more lines.
+    frame = FRAME_INCHES + LINES_INCHES * (ROOM.get() < WIDTH_INCHES)
+    figure, (axes,) = make_panels(width=WIDTH_INCHES, height=frame + BAR_INCHES * len(names))
     # Positions are used instead of names, because two names may be equal after truncation.
     positions = np.arange(len(names))
-    axes.barh(positions, means, xerr=deviations, color=CLASS_COLOURS[0], ecolor=MUTED_COLOUR)
-    axes.set_yticks(positions, [cut_text(name, NAME_LETTERS) for name in names])
+    axes.barh(positions, means, xerr=deviations, color=CLASS_COLOURS[0], alpha=BAR_OPACITY, ecolor=TEXT_COLOUR)
+    axes.set_yticks(positions, [shorten_name(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.axvline(0, color=MUTED_COLOUR, linewidth=0.8)
-    axes.locator_params(axis="x", nbins=5)
     axes.grid(axis="x")
-    axes.set_xlabel(score_change)
+    axes.set_xlabel(wrap_name(score_change, int(LABEL_LETTERS_PER_INCH * figure.get_figwidth())))
     return figure
 
 
 @in_style()
-def draw_dependences(curves: Sequence[Curve], outputs: Sequence[str]) -> Figure:
-    """Draw a panel for each column, all with the same vertical axis so that columns can be compared.
+def draw_dependence(curve: Curve, outputs: Sequence[str], limits: tuple[float, float]) -> Figure:
+    """Draw the mean outputs for one column: as lines over numbers, or as dots beside other values.
 
     Parameters
     ----------
-    curves : sequence of Curve
+    curve : Curve
     outputs : sequence of k str
         The names of the outputs.
+    limits : tuple of two floats
+        The ends of the axis of the outputs.
     """
-    figure, panels = make_panels(len(curves), 3, width=3.0, height=2.6, sharey=True)
-    lines: list[Line2D] = []
-    for axes, curve in zip(panels, curves, strict=True):
-        lines = _draw_curve(axes, curve)
-        add_title(axes, curve.column)
+    is_number = np.array([position is not None for position in curve.positions])  # (v,)
+    height = CURVE_INCHES if is_number.any() else VALUES_FRAME_INCHES + VALUE_INCHES * len(is_number)
+    figure, (axes,) = make_panels(width=PHONE_INCHES, height=height)
+    draw = _draw_curve if is_number.any() else _draw_values
+    lines = draw(axes, curve, is_number, limits)
     if len(outputs) > 1:
         add_legend(figure, "output", dict(zip(outputs, lines, strict=True)))
-    low, high = panels[0].get_ylim()
-    room = COUNT_SHARE * (high - low)
-    for axes, curve in zip(panels, curves, strict=True):
-        places = _place_values(curve)
-        width = 0.8 * np.diff(np.sort(places)).min()
-        heights = 0.9 * room * np.array(curve.counts) / max(*curve.counts, 1)
-        axes.bar(places, heights, width, bottom=low - room, color=GRID_COLOUR, zorder=0)
-    panels[0].set_ylim(low - room, high)
     return figure
 
 
-def _draw_curve(axes: Axes, curve: Curve) -> list[Line2D]:
-    """Draw and return a line for each output: numbers are joined, and other values and missing cells are dots."""
-    places = _place_values(curve)
-    is_number = np.array([position is not None for position in curve.positions])  # (v,)
-    lines = axes.plot(places[is_number], curve.means[is_number])
-    axes.set_prop_cycle(None)
-    axes.plot(places[~is_number], curve.means[~is_number], "o", markersize=5)
-    # Only the first and the last number are labelled.
-    is_inner = is_number & (places > places[0]) & (places < places[is_number].max(initial=-np.inf))  # (v,)
-    shown = np.flatnonzero(~is_inner).tolist()
-    labels = [cut_text(curve.labels[position], VALUE_LETTERS) for position in shown]
-    is_turned = len(labels) > MAX_LEVEL_LABELS
-    axes.set_xticks(places[shown], labels, rotation="vertical" if is_turned else "horizontal")
+def _draw_values(axes: Axes, curve: Curve, is_number: np.ndarray, limits: tuple[float, float]) -> list[Line2D]:
+    """Draw and return a dot for each output beside each value, the first on top."""
+    rows = np.arange(len(is_number))
+    names = [
+        f"{shorten_name(label)} ({format_count(count)})"
+        for label, count in zip(curve.labels, curve.counts, strict=True)
+    ]
+    axes.set_yticks(rows, names)
+    axes.set(xlim=limits, ylim=(len(rows) - 0.5, -0.5))
+    axes.grid()
+    return axes.plot(curve.means, rows, "o", markersize=6)
+
+
+def _draw_curve(axes: Axes, curve: Curve, is_number: np.ndarray, limits: tuple[float, float]) -> list[Line2D]:
+    """Draw and return a line through the numbers for each output, with missing cells as dots on the right."""
+    numbers = np.array(curve.positions, dtype=float)  # (v,), NaN for missing cells
+    lines = axes.plot(numbers[is_number], curve.means[is_number])
+    use_whole_ticks(axes)
+    low, high = limits
+    axes.vlines(curve.rug, low, low + RUG_SHARE * (high - low), **RUG)
+    axes.set_ylim(low, high)
     axes.grid(axis="y")
+    if not is_number.all():
+        first, last = axes.get_xlim()
+        ticks = [float(tick) for tick in axes.get_xticks() if first <= tick <= last]
+        names = axes.xaxis.get_major_formatter().format_ticks(ticks)
+        place = last + MISSING_DISTANCE * (last - first)
+        axes.set_prop_cycle(None)
+        axes.plot([place], curve.means[~is_number], "o", markersize=6)
+        axes.set_xticks([*ticks, place], [*names, curve.labels[-1]])
+        # The label does not reach into that of the last number.
+        axes.get_xticklabels()[-1].set_horizontalalignment("left")
     return lines
-
-
-def _place_values(curve: Curve) -> np.ndarray:
-    """Return the positions of values: numbers to scale, others side by side, and missing cells last."""
-    numbers = np.array([np.nan if position is None else position for position in curve.positions])  # (v,)
-    if np.isnan(numbers).all():
-        return np.arange(len(numbers), dtype=float)
-    gap = MISSING_DISTANCE * (np.nanmax(numbers) - np.nanmin(numbers) or 1.0)
-    return np.where(np.isnan(numbers), np.nanmax(numbers) + gap, numbers)

@@ -4,22 +4,26 @@ The colours are those of Okabe and Ito, which colour-blind readers can distingui
 their markers. Equal figures produce identical SVG, because it contains no date or random id.
 """
 
+import math
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from html import escape
 from io import BytesIO
 from textwrap import fill
 from typing import Any
 
+import numpy as np
 from cycler import cycler
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
-from bakeoff.pipeline.text.wording import cut_text
+from bakeoff.pipeline.text.wording import MAX_SHORT, cut_text
 
 CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#F0E442", "#999999")
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "<", ">")
@@ -34,11 +38,22 @@ NOTE_POINTS = 8.5
 HEADING_POINTS = 11.5
 NOTE_LINE_POINTS = 12
 LETTERS_PER_INCH = 12.0
-TITLE_LETTERS_PER_INCH = 8.0
+TITLE_LETTERS_PER_INCH = 9.0
+NOTE_LETTERS_PER_INCH = 14.0
+NAME_LETTERS_PER_INCH = 5.0
+MARGIN_INCHES = 0.4
+"""The room for numbers on the left of a panel."""
+DECIMAL_LETTERS = 5
+"""The room for the decimals of a tick, and the gap after it."""
+MAX_TICKS = 9
 HANDLE_LETTERS = 8
 """The width of a legend mark, in letters."""
 NAME_LETTERS = 28
 """Longer names of classes, columns and values are truncated or broken into lines."""
+PHONE_INCHES = 3.38
+"""The width of a figure whose smallest text has 11 pixels on a page of 390 pixels."""
+ROOM: ContextVar[float] = ContextVar("ROOM", default=math.inf)
+"""The width in inches that a figure may have."""
 
 STYLE: Any = {
     "font.family": "sans-serif",
@@ -54,6 +69,9 @@ STYLE: Any = {
     "axes.edgecolor": MUTED_COLOUR,
     "axes.labelcolor": TEXT_COLOUR,
     "axes.axisbelow": True,
+    # Numbers are written as in tables: without powers of ten, and without an offset.
+    "axes.formatter.limits": (-5, 15),
+    "axes.formatter.useoffset": False,
     "xtick.color": MUTED_COLOUR,
     "ytick.color": MUTED_COLOUR,
     "grid.color": GRID_COLOUR,
@@ -76,6 +94,21 @@ def in_style() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def narrowed() -> Iterator[None]:
+    """Draw figures for a phone, with fewer panels side by side and in narrower ones."""
+    token = ROOM.set(PHONE_INCHES)
+    try:
+        yield
+    finally:
+        ROOM.reset(token)
+
+
+def shorten_name(name: str) -> str:
+    """Return a name that leaves room for the bars or the line beside it."""
+    return cut_text(name, int(min(NAME_LETTERS, NAME_LETTERS_PER_INCH * ROOM.get())))
+
+
 def make_panels(
     n: int = 1, max_columns: int = 4, *, width: float, height: float, frame: float = 0.0, **shared: Any
 ) -> tuple[Figure, list[Axes]]:
@@ -88,37 +121,90 @@ def make_panels(
     max_columns : int
         The maximum number of panels side by side.
     width, height : float
-        The size in inches of one panel with its title and ticks.
+        The size in inches of one panel with its title and ticks, which is narrower if there is less room.
     frame : float
         The height in inches above and below all panels, for a heading and a legend.
     **shared
         ``sharex`` and ``sharey``, as in Matplotlib's ``subplots``.
     """
-    columns = min(n, max_columns)
+    room = ROOM.get()
+    columns = int(max(1, min(n, max_columns, room / width)))
+    width = min(width, room)
     rows = -(-n // columns)
     # A figure created without pyplot is in no global list and does not need to be closed.
     figure = Figure((width * columns, height * rows + frame), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08))
     panels = figure.subplots(rows, columns, squeeze=False, **shared).ravel().tolist()
     for unused in panels[n:]:
         unused.remove()
+    for axes in panels[:n]:
+        place_ticks(axes)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(GroupedNumbers())
+            # Categories and other scales replace a default.
+            axis.isDefault_majfmt = True
     for axes in panels[:n][-columns:]:
         # A removed panel may have been the one below, with the numbers of a shared axis.
         axes.tick_params(labelbottom=True)
     return figure, panels[:n]
 
 
+def place_ticks(axes: Axes) -> None:
+    """Place ticks at round numbers on the horizontal axis."""
+    axes.xaxis.set_major_locator(RoundNumbers(steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.isDefault_majloc = True
+
+
+class RoundNumbers(MaxNLocator):
+    """As many round numbers as there is room for beside each other on a horizontal axis."""
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Return the numbers in a range."""
+        axes: Any = self.axis.axes  # type: ignore[union-attr]
+        letters = LETTERS_PER_INCH * axes.bbox.width / axes.figure.dpi
+        needed = DECIMAL_LETTERS + len(f"{max(abs(vmin), abs(vmax)):,.0f}")
+        nbins = max(1, min(MAX_TICKS, int(letters / needed)))
+        self.set_params(nbins=nbins, min_n_ticks=min(nbins, 2))
+        return super().tick_values(vmin, vmax)
+
+
+class GroupedNumbers(ScalarFormatter):
+    """Numbers of ticks as in tables: with commas between thousands, from five digits on."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return the label of a tick."""
+        whole, point, decimals = super().__call__(x, pos).partition(".")
+        if abs(x) >= MAX_SHORT:
+            whole = re.sub(r"(?<=\d)(?=(\d{3})+$)", ",", whole)
+        return whole + point + decimals
+
+
+def use_whole_ticks(axes: Axes) -> None:
+    """Place ticks at whole numbers if the lines have no others on the horizontal axis."""
+    places = np.concatenate([line.get_xdata(orig=False) for line in axes.lines])
+    locator = axes.xaxis.get_major_locator()
+    if isinstance(locator, MaxNLocator) and not np.mod(places, 1).any():
+        locator.set_params(integer=True)
+
+
 def label_axes(panels: Sequence[Axes], xlabel: str, ylabel: str) -> None:
     """Label the horizontal axes below the last panel of each column, and the vertical axes on the left."""
     columns = panels[0].get_gridspec().ncols  # type: ignore[union-attr]
+    lines = wrap_name(xlabel, int(LETTERS_PER_INCH * _measure_panel(panels[0])))
     for axes in panels[-columns:]:
-        axes.set_xlabel(xlabel)
+        axes.set_xlabel(lines)
     for axes in panels[::columns]:
         axes.set_ylabel(ylabel)
 
 
+def _measure_panel(axes: Axes) -> float:
+    """Return the width in inches of a panel without the numbers on its left."""
+    return axes.figure.get_figwidth() / axes.get_gridspec().ncols - MARGIN_INCHES  # type: ignore[union-attr]
+
+
 def add_heading(figure: Figure, text: str) -> None:
     """Write a heading above all panels."""
-    figure.suptitle(text, x=0.02, ha="left", fontweight="bold", color=TEXT_COLOUR, fontsize=HEADING_POINTS, wrap=True)
+    lines = wrap_name(text, int(TITLE_LETTERS_PER_INCH * figure.get_figwidth()))
+    figure.suptitle(lines, x=0.02, ha="left", fontweight="bold", color=TEXT_COLOUR, fontsize=HEADING_POINTS)
 
 
 def add_title(axes: Axes, title: str, note: str = "") -> None:
@@ -131,9 +217,13 @@ def add_title(axes: Axes, title: str, note: str = "") -> None:
         The title, which is broken into lines that fit the panel and truncated after the third.
     note : str
     """
+    inches = _measure_panel(axes)
+    if axes.get_gridspec().ncols == 1:  # type: ignore[union-attr]
+        # The names on the left are beside the title.
+        inches -= max(len(label.get_text()) for label in axes.get_yticklabels()) / LETTERS_PER_INCH
+    lines = wrap_name(title, int(TITLE_LETTERS_PER_INCH * inches))
+    note = "\n".join(fill(line, int(NOTE_LETTERS_PER_INCH * inches)) for line in note.split("\n"))
     note_lines = note.count("\n") + 1 if note else 0
-    panel_inches = axes.figure.get_figwidth() / axes.get_gridspec().ncols  # type: ignore[union-attr]
-    lines = wrap_name(title, int(TITLE_LETTERS_PER_INCH * panel_inches))
     axes.set_title(lines, loc="left", fontweight="bold", color=TEXT_COLOUR, pad=8 + NOTE_LINE_POINTS * note_lines)
     place: Any = {"xycoords": "axes fraction", "xytext": (0, 5), "textcoords": "offset points"}
     annotation = axes.annotate(note, (0, 1), **place, color=MUTED_COLOUR, fontsize=NOTE_POINTS)
@@ -178,17 +268,21 @@ PAGE_COLOURS = {
     "#6b6b6b": "muted",
     "#e5e5e5": "grid",
     "#ffffff": "paper",
-    "#0072b2": "accent",
+    "#0072b2": "first",
+    "#b8b8b8": "other",
+    "#d9d9d9": "other",
 }
 """Figure colour -> the page style variable that replaces it, because readers choose a light or a dark page."""
-STYLE_SHEET = re.compile(r'<svg(.*?)<style type="text/css">\*\{(.*?)\}</style>', flags=re.DOTALL)
-"""The style sheet of a picture, which would apply to the whole page."""
+STYLE_SHEET = re.compile(
+    r'<svg(.*?) width="[\d.]+pt" height="[\d.]+pt"(.*?)<style type="text/css">\*\{(.*?)\}</style>', flags=re.DOTALL
+)
+"""The size of a picture, and its style sheet, which would apply to the whole page."""
 LEFT_OUT = re.compile(r'<!--.*?-->\s*|<metadata>.*?</metadata>\s*| id="[\w.]+_\d{1,5}"', flags=re.DOTALL)
 """Comments, and group ids, which nothing refers to and which other pictures on the page also use."""
 
 
 def render_svg(figure: Figure, name: str, description: str) -> str:
-    """Return a figure as an SVG element to be inserted into a page.
+    """Return a figure as an SVG element to be inserted into a page, whose style sheet determines its size.
 
     Parameters
     ----------
@@ -204,11 +298,28 @@ def render_svg(figure: Figure, name: str, description: str) -> str:
     text = file.getvalue().decode()
     # An XML declaration and a document type are allowed in a file, but not inside a page.
     element = LEFT_OUT.sub("", text[text.index("<svg") :])
-    element = STYLE_SHEET.sub(r'<svg style="\2"\1', element)
+    element = STYLE_SHEET.sub(rf'<svg style="--inches: {figure.get_figwidth():.4g};\3"\1\2', element)
     for colour, variable in PAGE_COLOURS.items():
         element = element.replace(f": {colour}", f": var(--{variable}, {colour})")
     label = escape(description, quote=True)
     return element.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+
+
+def render_for_page(draw: Callable[[], Figure], name: str, description: str) -> str:
+    """Return a figure as SVG elements for a wide page and for a phone, of which the style sheet shows one.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws the figure.
+    name, description : str
+        As in `render_svg`.
+    """
+    with in_style():
+        wide = render_svg(draw(), name, description)
+        with narrowed():
+            narrow = render_svg(draw(), f"{name}-narrow", description)
+    return f'<div class="on-wide">{wide}</div><div class="on-narrow">{narrow}</div>'
 
 
 def render_pdf(figure: Figure) -> bytes:

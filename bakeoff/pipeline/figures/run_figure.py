@@ -26,7 +26,7 @@ from bakeoff.pipeline.experiment import (
     score_headline,
 )
 from bakeoff.pipeline.experiment.fitting import select_weights
-from bakeoff.pipeline.figures.panels import NAME_LETTERS, in_style
+from bakeoff.pipeline.figures.panels import NAME_LETTERS, in_style, render_for_page
 from bakeoff.pipeline.stages.scoring.metrics import is_available
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
@@ -283,13 +283,25 @@ class RunFigure(ABC):
 
     def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Draw the figure into a PNG file in the folder."""
+        run = FinishedRun(experiment, folds, model)
+        table = self._measure(run)
+        if table is not None:
+            write_csv(table, (folder / self.file).with_suffix(".csv"))
         with in_style():
-            figure = self._draw_for(folder, FinishedRun(experiment, folds, model))
+            figure = self._draw(run, table)
             # Without Matplotlib's version, equal runs produce equal bytes.
             figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": "bakeoff"})
 
-    def _draw_for(self, folder: Path, run: FinishedRun) -> Figure:
-        """Draw the figure, and write into a folder what belongs to it."""
+    def render(self, run: FinishedRun, description: str) -> str:
+        """Return the figure as SVG elements for a page, with a description for readers who cannot see it."""
+        table = self._measure(run)
+        return render_for_page(lambda: self._draw(run, table), Path(self.file).stem, description)
+
+    def _measure(self, run: FinishedRun) -> pd.DataFrame | None:
+        """Return the table of a figure that is drawn from one."""
+        return None
+
+    def _draw(self, run: FinishedRun, table: Any) -> Figure:
         return self.draw(run)
 
     def get_label(self, name: str) -> str:
@@ -318,7 +330,8 @@ class TabulatedFigure(RunFigure):
         """Measure and draw."""
         return self.draw_table(run, self.measure(run))
 
-    def _draw_for(self, folder: Path, run: FinishedRun) -> Figure:
-        table = self.measure(run)
-        write_csv(table, (folder / self.file).with_suffix(".csv"))
+    def _measure(self, run: FinishedRun) -> pd.DataFrame:
+        return self.measure(run)
+
+    def _draw(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
         return self.draw_table(run, table)

@@ -20,6 +20,7 @@ from bakeoff.pipeline.figures.panels import (
     MUTED_COLOUR,
     NAME_LETTERS,
     OTHER_COLOUR,
+    ROOM,
     TEXT_COLOUR,
     add_legend,
     add_title,
@@ -159,15 +160,16 @@ def _make_tree_panels(trees: list[Any]) -> tuple[Figure, list[Axes], float]:
     """Make a panel for each tree; also return the maximum number of leaves for which labels have room."""
     n = len(trees)
     most_leaves = max(tree.n_leaves for tree in trees)
-    columns = min(n, MAX_COLUMNS, int(WIDTH_INCHES / (LEAF_INCHES * most_leaves)))
+    room = min(WIDTH_INCHES, ROOM.get())
+    columns = min(n, MAX_COLUMNS, int(room / (LEAF_INCHES * most_leaves)))
     if columns == 0:
         # The largest tree is drawn as dots and needs no more room than the others.
         columns = min(n, 2)
-    width = WIDTH_INCHES / columns if n > 1 else min(max(MIN_INCHES, LEAF_INCHES * most_leaves), WIDTH_INCHES)
-    room = width / LEAF_INCHES
-    levels = max((tree.max_depth + 1 for tree in trees if tree.n_leaves <= room), default=0)
-    height = FRAME_INCHES + max(LEVEL_INCHES * levels, DOTS_INCHES if most_leaves > room else 0.0)
-    return *make_panels(n, columns, width=width, height=height, frame=FRAME_INCHES), room
+    width = room / columns if n > 1 else min(max(MIN_INCHES, LEAF_INCHES * most_leaves), room)
+    n_labelled = width / LEAF_INCHES
+    levels = max((tree.max_depth + 1 for tree in trees if tree.n_leaves <= n_labelled), default=0)
+    height = FRAME_INCHES + max(LEVEL_INCHES * levels, DOTS_INCHES if most_leaves > n_labelled else 0.0)
+    return *make_panels(n, columns, width=width, height=height, frame=FRAME_INCHES), n_labelled
 
 
 def _draw_texts(axes: Axes, learner: Any, drawing: Any) -> None:

@@ -24,7 +24,6 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.classification import ThresholdCurves, rank_folds
 from bakeoff.pipeline.figures.curves import order_rows
-from bakeoff.pipeline.figures.importances import Curve, draw_dependences
 from bakeoff.pipeline.figures.panels import make_panels
 from bakeoff.pipeline.figures.run_figure import FinishedRun
 from bakeoff.pipeline.stages.balance import ClassWeights
@@ -148,13 +147,6 @@ def test_an_error_that_rises_is_an_importance_above_zero() -> None:
     table = figures.Importances(repeats=2).measure(run)
     assert float(table["mean"][table["column"] == "bmi"].max()) > 1
     assert "rise in rmse on test rows" in read_texts(figures.Importances(repeats=1).draw(run))
-
-
-def test_the_bars_of_the_counts_are_narrower_than_the_values_are_apart() -> None:
-    curve = Curve("x", ["0", "5", "7"], [0.0, 5.0, 7.0], [1, 2, 4], np.zeros((3, 1)))
-    bars: list[Any] = list(draw_dependences([curve], ["y"]).axes[0].patches)
-    assert [bar.get_width() for bar in bars] == pytest.approx([1.6] * 3)
-    assert [bar.get_height() / bars[-1].get_height() for bar in bars] == pytest.approx([0.25, 0.5, 1])
 
 
 # Learning and validation curves

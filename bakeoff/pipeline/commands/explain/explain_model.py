@@ -49,6 +49,8 @@ MAX_VALUES = 20
 """If a nominal column has more values, the most frequent ones are shown."""
 PERCENTILES = (5.0, 95.0)
 """The percentiles at the ends of the grid, beyond which the model has seen few rows."""
+RUG_SHARES = np.linspace(0.005, 0.995, 100)
+"""The quantiles that stand for the rows in a picture."""
 MAX_ROWS = 1000
 """If there are more rows, this number of rows is sampled."""
 INTERCEPT = "(intercept)"
@@ -345,12 +347,15 @@ class Dependence:
         The mean outputs of the model at each point.
     note : str
         A note on the values that are not shown; empty if all are shown.
+    rug : ndarray
+        Quantiles of the numbers in the column, each for an equal share of the rows; empty for other kinds.
     """
 
     column: str
     points: tuple[Point, ...]
     means: np.ndarray
     note: str
+    rug: np.ndarray
 
 
 def _compute_dependences(
@@ -407,7 +412,10 @@ def compute_dependence(outputs: ModelOutputs, X: pd.DataFrame, column: str, seed
         is_whole = dtype.kind in "iub" and not pd.isna(point.value)
         changed = rows.assign(**{column: same if is_whole else same.astype(dtype)})
         means.append(outputs.compute(changed).mean(axis=0))
-    return Dependence(column, tuple(points), np.array(means), note)
+    positions = [point.position for point in points if point.position is not None]
+    quantiles = X[column].dropna().quantile(RUG_SHARES).to_numpy(float) if positions else np.empty(0)
+    rug = quantiles[(quantiles >= min(positions, default=0)) & (quantiles <= max(positions, default=0))]
+    return Dependence(column, tuple(points), np.array(means), note, rug)
 
 
 def choose_points(column: pd.Series) -> tuple[list[Point], str]:

@@ -1,20 +1,32 @@
 """An explanation on a terminal or as a self-contained HTML file, with the same sections and pictures on the page."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from bakeoff.pipeline.commands.explain.explain_model import Explanation, Importances, LearnerParts
+from bakeoff.pipeline.commands.explain.explain_model import Explanation, LearnerParts
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table, print_table
-from bakeoff.pipeline.text.wording import count_nouns, escape, format_change, format_score, make_console
+from bakeoff.pipeline.text.wording import (
+    count_nouns,
+    escape,
+    format_change,
+    format_mean,
+    format_score,
+    join_words,
+    make_console,
+)
 
 TEMPLATE = Path(__file__).parent / "page.html"
 IMPORTANCE = "Importance"
 DEPENDENCE = "Partial dependence"
 MAX_LINES = 20
 """The maximum number of columns, coefficients or rules on the terminal; the page contains all of them."""
+MAX_NAMED = 3
+MARGIN_SHARE = 0.1
+"""The margin above and below the curves, as a fraction of their range."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +56,7 @@ def print_explanation(explanation: Explanation) -> None:
     console = make_console()
     first, *others = explanation.facts
     console.print(f"[bold]{escape(explanation.name)}[/]: {escape(first)}")
+    console.print(escape(describe_most_important(explanation)))
     for fact in others:
         console.print(escape(fact))
     for section in list_sections(explanation):
@@ -62,9 +75,31 @@ def print_explanation(explanation: Explanation) -> None:
 
 def render_page(explanation: Explanation) -> str:
     """Return the page of an explanation; equal explanations produce equal pages."""
-    pictures = {IMPORTANCE: _draw_importances(explanation.importances), DEPENDENCE: _draw_dependences(explanation)}
-    values = {"explanation": explanation, "sections": list_sections(explanation), "pictures": pictures}
-    return render_template(TEMPLATE, values)
+    sections = {section.title: section for section in list_sections(explanation)}
+    dependences = sections.pop(DEPENDENCE)
+    assert dependences.table is not None
+    values = {
+        "explanation": explanation,
+        "verdict": describe_most_important(explanation),
+        "importance": sections.pop(IMPORTANCE),
+        "dependences": dependences,
+        "pictures": zip(dependences.table.rows, _draw_dependences(explanation), strict=True),
+        "sections": sections.values(),
+        "most_open_lines": MAX_LINES,
+    }
+    return render_template(TEMPLATE, values, {"score": format_score})
+
+
+def describe_most_important(explanation: Explanation) -> str:
+    """Return a sentence on the columns whose importance exceeds its standard deviation."""
+    importances = explanation.importances
+    if importances is None:
+        return f"The importances are not measured on {explanation.importance_rows}."
+    clear = importances.columns.query("mean > deviation")[:MAX_NAMED]
+    if clear.empty:
+        return f"No column has a {importances.change} above its standard deviation."
+    named = [f"{name} ({format_mean(mean, std)})" for name, mean, std in clear.itertuples()]
+    return f"The model relies most on {join_words(named)}: {importances.change} if the column is permuted."
 
 
 def list_sections(explanation: Explanation) -> list[Section]:
@@ -124,29 +159,17 @@ def _describe_parts(parts: LearnerParts) -> list[Section]:
     return [Section("Coefficients", "per unit after preprocessing, largest first.", table, notes=parts.notes)]
 
 
-def _draw_importances(importances: Importances | None) -> str:
-    """Return the picture of the importances; empty if there are none."""
-    from bakeoff.pipeline.figures.importances import draw_importances
-    from bakeoff.pipeline.figures.panels import render_svg
+def _draw_dependences(explanation: Explanation) -> Iterator[str]:
+    """Yield the picture of the partial dependence on each column, all with the same axis of the outputs."""
+    from bakeoff.pipeline.figures.importances import Curve, draw_dependence
+    from bakeoff.pipeline.figures.panels import narrowed, render_svg
 
-    if importances is None:
-        return ""
-    names = [str(name) for name in importances.columns.index]
-    means, deviations = importances.columns.to_numpy().T
-    figure = draw_importances(names, means, deviations, importances.change)
-    return render_svg(figure, "importances", f"{importances.change} if the values of a column are permuted")
-
-
-def _draw_dependences(explanation: Explanation) -> str:
-    """Return the picture of the partial dependence on all columns; empty if there are none."""
-    from bakeoff.pipeline.figures.importances import Curve, draw_dependences
-    from bakeoff.pipeline.figures.panels import render_svg
-
-    curves = []
-    for each in explanation.dependences:
+    dependences = explanation.dependences
+    low, high = min(each.means.min() for each in dependences), max(each.means.max() for each in dependences)
+    margin = MARGIN_SHARE * (high - low) or 1.0
+    for number, each in enumerate(dependences):
         _, labels, positions, counts = zip(*each.points, strict=True)
-        curves.append(Curve(each.column, labels, positions, counts, each.means))
-    if not curves:
-        return ""
-    figure = draw_dependences(curves, explanation.outputs.names)
-    return render_svg(figure, "dependence", f"Partial dependence on {', '.join(curve.column for curve in curves)}")
+        curve = Curve(labels, positions, counts, each.means, each.rug)
+        with narrowed():
+            figure = draw_dependence(curve, explanation.outputs.names, (low - margin, high + margin))
+        yield render_svg(figure, f"dependence-{number}", f"Partial dependence on {each.column}")
