@@ -26,16 +26,16 @@ from bakeoff.pipeline.figures.panels import (
     add_heading,
     add_legend,
     add_title,
+    count_letters,
     in_style,
     make_panels,
-    shorten_name,
     use_whole_ticks,
     wrap_name,
 )
 from bakeoff.pipeline.figures.run_figure import FinishedRun, TabulatedFigure
 from bakeoff.pipeline.model.permutation import list_scored_parts, permute_columns
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.text.wording import format_count
+from bakeoff.pipeline.text.wording import cut_text, format_count
 
 WIDTH_INCHES = 7.0
 FRAME_INCHES = 1.2
@@ -159,7 +159,7 @@ def draw_importances(
     # Positions are used instead of names, because two names may be equal after truncation.
     positions = np.arange(len(names))
     axes.barh(positions, means, xerr=deviations, color=CLASS_COLOURS[0], alpha=BAR_OPACITY, ecolor=TEXT_COLOUR)
-    axes.set_yticks(positions, [shorten_name(name) for name in names])
+    axes.set_yticks(positions, [cut_text(name, count_letters()) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.axvline(0, color=MUTED_COLOUR, linewidth=0.8)
     axes.grid(axis="x")
@@ -193,7 +193,7 @@ def _draw_values(axes: Axes, curve: Curve, is_number: np.ndarray, limits: tuple[
     """Draw and return a dot for each output beside each value, the first on top."""
     rows = np.arange(len(is_number))
     names = [
-        f"{shorten_name(label)} ({format_count(count)})"
+        f"{cut_text(label, count_letters())} ({format_count(count)})"
         for label, count in zip(curve.labels, curve.counts, strict=True)
     ]
     axes.set_yticks(rows, names)

@@ -7,7 +7,7 @@ their markers. Equal figures produce identical SVG, because it contains no date 
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from html import escape
@@ -104,9 +104,9 @@ def narrowed() -> Iterator[None]:
         ROOM.reset(token)
 
 
-def shorten_name(name: str) -> str:
-    """Return a name that leaves room for the bars or the line beside it."""
-    return cut_text(name, int(min(NAME_LETTERS, NAME_LETTERS_PER_INCH * ROOM.get())))
+def count_letters() -> int:
+    """Return how many letters a line of a name may have that leaves room for the bars or the curve beside it."""
+    return int(min(NAME_LETTERS, NAME_LETTERS_PER_INCH * ROOM.get()))
 
 
 def make_panels(
@@ -220,7 +220,8 @@ def add_title(axes: Axes, title: str, note: str = "") -> None:
     inches = _measure_panel(axes)
     if axes.get_gridspec().ncols == 1:  # type: ignore[union-attr]
         # The names on the left are beside the title.
-        inches -= max(len(label.get_text()) for label in axes.get_yticklabels()) / LETTERS_PER_INCH
+        names = "\n".join(label.get_text() for label in axes.get_yticklabels())
+        inches -= max(map(len, names.split("\n"))) / LETTERS_PER_INCH
     lines = wrap_name(title, int(TITLE_LETTERS_PER_INCH * inches))
     note = "\n".join(fill(line, int(NOTE_LETTERS_PER_INCH * inches)) for line in note.split("\n"))
     note_lines = note.count("\n") + 1 if note else 0
@@ -277,6 +278,8 @@ STYLE_SHEET = re.compile(
     r'<svg(.*?) width="[\d.]+pt" height="[\d.]+pt"(.*?)<style type="text/css">\*\{(.*?)\}</style>', flags=re.DOTALL
 )
 """The size of a picture, and its style sheet, which would apply to the whole page."""
+ROW_NUMBER = re.compile(r' id="row:(\d+)"')
+"""The number of a row of a page's tables, to which a part of a picture belongs."""
 LEFT_OUT = re.compile(r'<!--.*?-->\s*|<metadata>.*?</metadata>\s*| id="[\w.]+_\d{1,5}"', flags=re.DOTALL)
 """Comments, and group ids, which nothing refers to and which other pictures on the page also use."""
 
@@ -298,6 +301,7 @@ def render_svg(figure: Figure, name: str, description: str) -> str:
     text = file.getvalue().decode()
     # An XML declaration and a document type are allowed in a file, but not inside a page.
     element = LEFT_OUT.sub("", text[text.index("<svg") :])
+    element = ROW_NUMBER.sub(r' data-row="\1"', element)
     element = STYLE_SHEET.sub(rf'<svg style="--inches: {figure.get_figwidth():.4g};\3"\1\2', element)
     for colour, variable in PAGE_COLOURS.items():
         element = element.replace(f": {colour}", f": var(--{variable}, {colour})")
@@ -305,21 +309,18 @@ def render_svg(figure: Figure, name: str, description: str) -> str:
     return element.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 
-def render_for_page(draw: Callable[[], Figure], name: str, description: str) -> str:
-    """Return a figure as SVG elements for a wide page and for a phone, of which the style sheet shows one.
+def render_for_page(wide: Figure, narrow: Figure, name: str, description: str) -> str:
+    """Return a figure as two SVG elements, of which the style sheet shows one.
 
     Parameters
     ----------
-    draw : callable
-        Draws the figure.
+    wide, narrow : Figure
+        The figure as it is, and as drawn while `narrowed`.
     name, description : str
         As in `render_svg`.
     """
-    with in_style():
-        wide = render_svg(draw(), name, description)
-        with narrowed():
-            narrow = render_svg(draw(), f"{name}-narrow", description)
-    return f'<div class="on-wide">{wide}</div><div class="on-narrow">{narrow}</div>'
+    elements = render_svg(wide, name, description), render_svg(narrow, f"{name}-narrow", description)
+    return '<div class="on-wide">{}</div><div class="on-narrow">{}</div>'.format(*elements)
 
 
 def render_pdf(figure: Figure) -> bytes:

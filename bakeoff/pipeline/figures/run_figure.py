@@ -26,7 +26,7 @@ from bakeoff.pipeline.experiment import (
     score_headline,
 )
 from bakeoff.pipeline.experiment.fitting import select_weights
-from bakeoff.pipeline.figures.panels import NAME_LETTERS, in_style, render_for_page
+from bakeoff.pipeline.figures.panels import NAME_LETTERS, in_style, narrowed, render_for_page
 from bakeoff.pipeline.stages.scoring.metrics import is_available
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
@@ -295,7 +295,11 @@ class RunFigure(ABC):
     def render(self, run: FinishedRun, description: str) -> str:
         """Return the figure as SVG elements for a page, with a description for readers who cannot see it."""
         table = self._measure(run)
-        return render_for_page(lambda: self._draw(run, table), Path(self.file).stem, description)
+        with in_style():
+            wide = self._draw(run, table)
+            with narrowed():
+                narrow = self._draw(run, table)
+        return render_for_page(wide, narrow, Path(self.file).stem, description)
 
     def _measure(self, run: FinishedRun) -> pd.DataFrame | None:
         """Return the table of a figure that is drawn from one."""

@@ -169,7 +169,7 @@ def _draw_dependences(explanation: Explanation) -> Iterator[str]:
     margin = MARGIN_SHARE * (high - low) or 1.0
     for number, each in enumerate(dependences):
         _, labels, positions, counts = zip(*each.points, strict=True)
-        curve = Curve(labels, positions, counts, each.means, each.rug)
+        curve = Curve(labels, positions, counts, each.means, each.rug.tolist())
         with narrowed():
             figure = draw_dependence(curve, explanation.outputs.names, (low - margin, high + margin))
         yield render_svg(figure, f"dependence-{number}", f"Partial dependence on {each.column}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
 
 from bakeoff.pipeline.commands.report.comparison import NEMENYI, Comparison, MetricResult
@@ -14,11 +15,15 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
+    ROOM,
     TEXT_COLOUR,
     add_title,
+    count_letters,
     fix_colours,
     in_style,
     make_panels,
+    narrowed,
+    render_for_page,
     render_pdf,
     render_svg,
     wrap_name,
@@ -32,6 +37,7 @@ PDF = ".pdf"
 MAX_DRAWN_CONFIGURATIONS = 20
 """Maximum number of configurations in panels that have one row for each; the tables contain all of them."""
 WIDTH_INCHES = 9.0
+NOTE_LETTERS = 40
 MAX_COLUMNS = 4
 LINE_INCHES = 0.16
 """The distance between two lines of a name."""
@@ -55,6 +61,7 @@ def draw_critical_difference(
     mean_ranks: Mapping[str, float],
     groups: Sequence[Sequence[str]],
     *,
+    numbers: Mapping[str, int],
     critical_difference: float = 0.0,
     note: str = "",
 ) -> Figure:
@@ -68,6 +75,8 @@ def draw_critical_difference(
         Configuration -> rank, the best first, where 1 is the best.
     groups : sequence of sequences of str
         Configurations that cannot be distinguished.
+    numbers : mapping of str to int
+        Configuration -> the row of it in other pictures and tables, by which a page marks it in all of them.
     critical_difference : float
         The critical difference, drawn as a bar above the axis; 0 if the test has none.
     note : str
@@ -78,9 +87,11 @@ def draw_critical_difference(
     J. Demšar (2006). Statistical comparisons of classifiers over multiple data sets. JMLR 7, figure 1.
     """
     ranks = np.array([*mean_ranks.values()])  # (k,)
-    texts = {name: wrap_name(name) for name in mean_ranks}
+    texts = {name: wrap_name(name, count_letters()) for name in mean_ranks}
     names = list(texts)
-    n_left = (len(names) + 1) // 2
+    is_narrow = ROOM.get() < WIDTH_INCHES
+    # It has room for names on one side.
+    n_left = len(names) if is_narrow else (len(names) + 1) // 2
     first_row = 1 + BAR_LEVEL * len(groups)
     axes = _make_rank_axes(ranks, first_row + n_left, _measure_row([*texts.values()]), critical_difference)
     for level, group in enumerate(groups, 1):
@@ -89,12 +100,17 @@ def draw_critical_difference(
     # The worst is on top on the right, so that the lines of the two sides do not cross.
     for side, own in (("left", names[:n_left]), ("right", names[n_left:][::-1])):
         for row, name in enumerate(own):
-            _draw_name(axes, texts[name], mean_ranks[name], first_row + row, side)
+            _draw_name(axes, texts[name], mean_ranks[name], first_row + row, side).set_gid(f"row:{numbers[name]}")
     if critical_difference:
         note = f"CD = {format_statistic(critical_difference)}" + (f" ({note})" if note else "")
         ends = [ranks.min(), ranks.min() + critical_difference]
         axes.plot(ends, [CRITICAL_ROW, CRITICAL_ROW], "|-", color=TEXT_COLOUR)
-    axes.annotate(note, (ranks.min(), CRITICAL_ROW), (0, 5), textcoords="offset points")
+    place, side = ranks.min(), "left"
+    if is_narrow:
+        # The note has room above the names.
+        note, place, side = wrap_name(note, NOTE_LETTERS), axes.get_xlim()[1], "right"
+    annotation = axes.annotate(note, (place, CRITICAL_ROW), (0, 5), textcoords="offset points", ha=side)
+    annotation.set_in_layout(not is_narrow)
     return axes.figure  # type: ignore[return-value]
 
 
@@ -112,28 +128,33 @@ def _make_rank_axes(ranks: np.ndarray, n_rows: float, row_inches: float, critica
     return axes
 
 
-def _draw_name(axes: Axes, text: str, rank: float, row: float, side: str) -> None:
-    """Draw a name with its mean rank on one side, and the line from it to the axis."""
+def _draw_name(axes: Axes, text: str, rank: float, row: float, side: str) -> Annotation:
+    """Draw and return a name with its mean rank on one side, and draw the line from it to the axis."""
     low, high = axes.get_xlim()
     elbow = ELBOW_SHARE * (high - low)
     end, alignment = (low - elbow, "right") if side == "left" else (high + elbow, "left")
     axes.plot([end, rank, rank], [row, row, 0], color=MUTED_COLOUR, linewidth=0.8, zorder=1, clip_on=False)
     shift = -4 if side == "left" else 4
     style: Any = {"ha": alignment, "va": "center", "annotation_clip": False}
-    axes.annotate(f"{text} ({format_statistic(rank)})", (end, row), (shift, 0), textcoords="offset points", **style)
+    return axes.annotate(
+        f"{text} ({format_statistic(rank)})", (end, row), (shift, 0), textcoords="offset points", **style
+    )
 
 
 def _make_rows(titles: Sequence[str], rows: Sequence[str]) -> tuple[Figure, list[Axes]]:
     """Return a figure with a panel per title and the same rows at 0, 1, 2, … in each, with names on the left."""
-    texts = [wrap_name(row) for row in rows]
-    columns = min(len(titles), MAX_COLUMNS)
+    texts = [wrap_name(row, count_letters()) for row in rows]
+    width = min(WIDTH_INCHES, ROOM.get())
+    columns = min(len(titles), int(MAX_COLUMNS * width / WIDTH_INCHES))
     headings = [wrap_name(title, TITLE_LETTERS * MAX_COLUMNS // columns) for title in titles]
     height = FRAME_INCHES + _measure_row(headings) + _measure_row(texts) * len(rows)
-    figure, panels = make_panels(len(titles), columns, width=WIDTH_INCHES / columns, height=height, sharey=True)
+    figure, panels = make_panels(len(titles), columns, width=width / columns, height=height, sharey=True)
     for axes, heading in zip(panels, headings, strict=True):
         add_title(axes, heading)
         axes.set_yticks(range(len(rows)), texts)
         axes.tick_params(axis="y", length=0, labelcolor=TEXT_COLOUR)
+        for number, label in enumerate(axes.get_yticklabels()):
+            label.set_gid(f"row:{number}")
         axes.grid(axis="x")
     panels[0].set_ylim(len(rows) - 0.5, -0.5)
     return figure, panels
@@ -152,6 +173,7 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
     figure = draw_critical_difference(
         overall.mean_ranks,
         overall.groups,
+        numbers={row.name: number for number, row in enumerate(comparison.configurations)},
         critical_difference=overall.critical_difference if overall.test == NEMENYI else 0.0,
         note=f"{overall.test_name}, α = {comparison.settings.alpha:g}",
     )
@@ -186,7 +208,6 @@ def draw_scores(comparison: Comparison, result: MetricResult) -> Picture | None:
             low, high = (row.mean - row.std, row.mean + row.std) if items is None else (row.low, row.high)
             points = cells[name, dataset.dataset] if with_points else ()
             _draw_row(axes, number, points, (low, row.mean, high), is_best=is_best)
-        axes.locator_params(axis="x", nbins=4)
     caption = CAPTIONS[items is not None].format(label.capitalize())
     n_hidden = len(comparison.configurations) - len(rows)
     return figure, caption + f" {n_hidden} more are not drawn." * (n_hidden > 0)
@@ -197,8 +218,9 @@ def _draw_row(
 ) -> None:
     """Draw scores as points, and a line with a diamond at its second value."""
     colour = CLASS_COLOURS[0] if is_best else MUTED_COLOUR
-    axes.plot(points, [number] * len(points), "o", color=colour, alpha=0.4, markersize=3.5, markeredgewidth=0)
-    axes.plot(line, [number] * len(line), "D-", markevery=[1], color=colour, markersize=4.5)
+    style: Any = {"color": colour, "gid": f"row:{number}"}
+    axes.plot(points, [number] * len(points), "o", alpha=0.4, markersize=3.5, markeredgewidth=0, **style)
+    axes.plot(line, [number] * len(line), "D-", markevery=[1], markersize=4.5, **style)
 
 
 CAPTIONS = (
@@ -214,6 +236,17 @@ def draw_pictures(comparison: Comparison, result: MetricResult) -> dict[str, Pic
     scores = "fold_scores" if comparison.items is None else "tiers"
     drawn = {DIAGRAM: draw_ranks(comparison, result), scores: draw_scores(comparison, result)}
     return {name: picture for name, picture in drawn.items() if picture is not None}
+
+
+def render_pictures(comparison: Comparison, result: MetricResult, suffix: str) -> list[tuple[str, str]]:
+    """Return the pictures for a metric as elements of a page with their captions; the suffix makes their ids unique."""
+    wide = draw_pictures(comparison, result)
+    with narrowed():
+        narrow = draw_pictures(comparison, result)
+    return [
+        (render_for_page(figure, narrow[name][0], f"{name}-{suffix}", caption), caption)
+        for name, (figure, caption) in wide.items()
+    ]
 
 
 def write_pictures(comparison: Comparison, suffix: str) -> dict[str, bytes]:

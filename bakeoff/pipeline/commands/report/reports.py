@@ -36,23 +36,17 @@ def render_page(comparison: Comparison) -> str:
     str
         The page; equal comparisons produce identical bytes.
     """
-    from bakeoff.pipeline.commands.report.pictures import draw_pictures
-    from bakeoff.pipeline.figures.panels import render_svg
+    from bakeoff.pipeline.commands.report.pictures import render_pictures
 
     blocks = []
     for number, result in enumerate(comparison.results):
         metric = comparison.find_metric(result.metric)
         (scores, sentences), *others = iterate_result(comparison, result, shows_datasets=True)
-        # The names of elements are unique in the page.
-        pictures = [
-            (render_svg(figure, f"{name}-{number}", caption), caption)
-            for name, (figure, caption) in draw_pictures(comparison, result).items()
-        ]
         blocks.append({
             "label": metric.label,
             "scores": scores,
             "sentences": sentences,
-            "pictures": pictures,
+            "pictures": render_pictures(comparison, result, str(number)),
             "others": others,
         })  # fmt: skip
     values = {"comparison": comparison, "blocks": blocks, "datasets": tabulate_datasets(comparison)}
