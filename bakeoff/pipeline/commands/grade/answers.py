@@ -17,7 +17,7 @@ from bakeoff.pipeline.errors import UserError
 MAX_BYTES = 1_000_000
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 HEADER = re.compile(r'\s*"?box"?\s*([,;\t])', re.IGNORECASE)
-SIGNS = str.maketrans("−–·×∙", "--***")
+SIGNS = str.maketrans("−–·×∙÷≈~", "--***/==")
 NUMBER = r"[-+]?(?:\d+{0}\d*|{0}\d+|\d+)(?:e[-+]?\d+)?(?:/\d+)?"
 LISTED = [re.compile(rf"(?<![\w.])(?a:{NUMBER.format(sign)})", re.IGNORECASE) for sign in ("[.,]", r"\.")]
 """Numbers of a list; a comma in a number is one of its decimals, or else stands between numbers."""
@@ -65,8 +65,9 @@ def read_hand_in(file: Path) -> HandIn:
         raise UserError(f"{file.name} does not begin with the line box,answer")
     answers: dict[str, str] = {}
     for number, line in enumerate(lines, start=2):
-        # An answer is the rest of its line, so that it may contain a comma without quotation marks.
-        cells = next(csv.reader([line], delimiter=header[1]), [])
+        # An answer is the rest of its line, so that it may contain a comma without quotation marks. Spreadsheets end
+        # lines with separators if another line has more cells.
+        cells = next(csv.reader([line.rstrip(f"{header[1]} ")], delimiter=header[1]), [])
         box, answer = "".join(cells[:1]).strip(), header[1].join(cells[1:]).strip()
         if answers.setdefault(box.lower(), answer) != answer:
             raise UserError(f"line {number} of {file.name} answers {box} a second time")
@@ -110,8 +111,11 @@ def read_number(text: str) -> float | None:
     >>> [read_number(text) for text in ("0,247", "9/14", ".25", "1e-3", "65 %", "√4", "1/2·(-3)", "wind")]
     [0.247, 0.6428571428571429, 0.25, 0.001, 0.65, 2.0, -1.5, None]
     """
-    plain = re.sub(r"√\(?([\d.,]+)\)?", r"(\1)**.5", re.sub(r"\s", "", text.translate(SIGNS)))
-    plain = plain.replace(",", ".") if "." not in plain.replace("**.5", "") else plain.replace(",", "")
+    # The space of 1 1/3 remains, because the number is not 11/3.
+    plain = re.sub(r"(?<!\d)\s+|\s+(?!\d+\s*/)", "", text.translate(SIGNS).split("=")[-1])
+    if plain.rfind(",") > plain.rfind("."):
+        plain = plain.replace(".", "").replace(",", ".")
+    plain = re.sub(r"√\(?([\d.]+)\)?", r"(\1)**.5", plain.replace(",", ""))
     plain = re.sub(r"(?<![\d.])0+(?=\d)", "", plain).replace("%", "/100")
     try:
         return float(evaluate(plain, {})) if ARITHMETIC.fullmatch(plain) else None
@@ -160,7 +164,7 @@ def read_like(key: Value, text: str, known: Mapping[str, str]) -> Value | None:
     if is_formula(text) or len(text) > MAX_LETTERS:
         return None
     if isinstance(key, float):
-        return read_number(text.split("=")[-1])
+        return read_number(text)
     if isinstance(key, tuple):
         return read_numbers(text, len(key)) or read_numbers(text) or None
     if isinstance(key, frozenset):

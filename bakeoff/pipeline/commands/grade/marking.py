@@ -18,6 +18,7 @@ FOLLOWS = "follows"
 SLIP = "slip"
 WRONG = "wrong"
 EMPTY = "empty"
+UNREAD = "cannot be read"
 NOT_CALCULATED = "a formula of a spreadsheet; write its result"
 
 
@@ -30,7 +31,7 @@ class Mark:
     cell : Cell
     answer : str
         What the student wrote.
-    verdict : {"right", "follows", "slip", "wrong", "empty"}
+    verdict : {"right", "follows", "slip", "wrong", "empty", "cannot be read"}
     slip : Formula or None
     points, most : float
     """
@@ -93,7 +94,7 @@ class Judge:
         """Return the mark of a box."""
         found = self.paper.own.get(cell.box)
         if found is None:
-            return Mark(cell, answer, WRONG if answer else EMPTY)
+            return Mark(cell, answer, UNREAD if answer else EMPTY)
         at = replace(self.paper, own={}).at(cell)
         formula = find_formula(at)
         results = (cell.key, *(formula.compute(at) if formula else ()))

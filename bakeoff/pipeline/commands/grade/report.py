@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bakeoff.pipeline.commands.grade.grading import ClassMarks
-from bakeoff.pipeline.commands.grade.marking import EMPTY, FOLLOWS, RIGHT, WRONG, Mark
+from bakeoff.pipeline.commands.grade.marking import EMPTY, FOLLOWS, RIGHT, UNREAD, WRONG, Mark
 from bakeoff.pipeline.commands.work.calculation import write_formula, write_ranges
 from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.tables.report import Report, Section, render_page
@@ -35,7 +35,7 @@ def list_lines(marks: ClassMarks) -> Iterator[str]:
 
 def describe_marks(marks: Sequence[Mark]) -> Iterator[str]:
     """Yield what a student lost, step by step, and where the rest is right with these numbers."""
-    faults = {WRONG: "is wrong", EMPTY: "is empty"}
+    faults = {WRONG: "is wrong", EMPTY: "is empty", UNREAD: UNREAD}
     lost: dict[tuple[int, str], float] = defaultdict(float)
     for mark in marks:
         fault = mark.slip.name if mark.slip else faults.get(mark.verdict, "")

@@ -132,7 +132,18 @@ def test_unknown_boxes_and_formulas_of_spreadsheets_are_told(
     (student,) = grade_class(GradeRequest(task=sheets, files=(str(file),))).students
     assert student.notes == ["s01: 1 answer to unknown boxes, such as b999"]
     (mark,) = [mark for mark in student.marks if mark.cell.box == box]
-    assert (mark.verdict, mark.remark) == ("wrong", "a formula of a spreadsheet; write its result")
+    assert (mark.verdict, mark.remark) == ("cannot be read", "a formula of a spreadsheet; write its result")
+
+
+def test_an_answer_that_cannot_be_read_is_told_apart_from_a_wrong_one(
+    sheets: Path, keys: dict[str, dict[str, str]], tmp_path: Path
+) -> None:
+    code, right = next(iter(keys.items()))
+    box, other, *_ = right
+    file = write_answers(tmp_path / "a.csv", code, {**right, box: "0.9 bits", other: "9.5"})
+    marks = grade_class(GradeRequest(task=sheets, files=(str(file),)))
+    assert "cannot be read (-1)" in next(list_lines(marks))
+    assert "is wrong (-1)" in next(list_lines(marks))
 
 
 def test_a_sheet_whose_table_was_changed_is_not_marked(tmp_path: Path) -> None:

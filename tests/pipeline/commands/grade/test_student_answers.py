@@ -27,6 +27,12 @@ KNOWN = {"wind": "wind", "weak": "weak", "yes": "yes"}
         ("√8", 8**0.5),
         ("2·3/4", 1.5),
         ("(1+2)/4", 0.75),
+        ("1.234,5", 1234.5),
+        ("9/14 ≈ 0,643", 0.643),
+        ("5 ÷ 8", 0.625),
+        ("2 / 3 · 1 / 4", 1 / 6),
+        ("1 1/3", None),
+        ("0.9 bits", None),
         ("007", 7),
         ("1/0", None),
         ("9**9**9", None),
@@ -90,6 +96,14 @@ def test_a_file_is_read_in_each_encoding_and_with_each_separator(tmp_path: Path,
 def test_an_answer_keeps_its_decimal_comma_without_quotation_marks(tmp_path: Path) -> None:
     file = write_answers(tmp_path / "a.csv", "s01-abc", {"b1": "0,247", "b2": "3, 4"})
     assert read_hand_in(file).answers == {"b1": "0,247", "b2": "3, 4"}
+
+
+def test_separators_with_which_a_spreadsheet_fills_short_lines_are_no_answers(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("box;answer;\nsheet;s01-abc;\nb1;0,5;\nb2;2;4 \nb3;;\n")
+    found = read_hand_in(file)
+    assert found.sheet == "s01-abc"
+    assert found.answers == {"b1": "0,5", "b2": "2;4", "b3": ""}
 
 
 @pytest.mark.parametrize(
