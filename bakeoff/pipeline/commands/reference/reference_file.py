@@ -54,10 +54,13 @@ class Reference:
         """The tag of an experiment that says how often this file was verified."""
         return f"{VERIFIED_TAG}{self.digest}"
 
+    def read_verification(self, store: Store) -> str:
+        """Return a clause on the last verification with a store; empty if there is none."""
+        return store.client.get_experiment(store.experiment_id).tags.get(self.tag, "")
+
     def summarize(self, n_read: int, store: Store | None) -> str:
         """Return a sentence on the reference, and on its last verification with a store, if there is one."""
-        tags = {} if store is None else store.client.get_experiment(store.experiment_id).tags
-        verified = tags.get(self.tag, "not verified with this store")
+        verified = (store and self.read_verification(store)) or "not verified with this store"
         return f"Reference {self.name} {self.digest[:8]}: {count_nouns(n_read, 'job')}, none is run; {verified}."
 
     def join(self, own: Sequence[RunFacts]) -> list[RunFacts]:

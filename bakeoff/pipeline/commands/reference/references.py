@@ -31,6 +31,9 @@ from bakeoff.pipeline.tracking.stored_runs import TABLES, read_stored_runs, read
 
 FACTS = ("dataset_digest", "splits_digest", "rows_per_fold", PREDICTIONS_TAG)
 """The tags of a run that the same job has on each machine."""
+NONE_DIFFER = ", 0 differ"
+EARLIER = "; earlier, "
+"""Stands before the last verification in which jobs differed."""
 
 
 def make_reference(request: ReferenceRequest) -> str:
@@ -118,11 +121,14 @@ def verify_reference(request: ReferenceRequest, announce: Announce) -> tuple[int
     n_different = len(report.different | decisive)
     store = open_store(request.tracking__uri, request.tracking__experiment)
     now = datetime.now(UTC).date().isoformat()
-    store.writer.tag_experiment(
-        store.experiment_id,
-        reference.tag,
-        f"{len(report.done)} of {len(reference.facts)} verified on {now} with this store, {n_different} differ",
-    )
+    found = f"{len(report.done)} of {len(reference.facts)} verified on {now} with this store, {n_different} differ"
+    if request.tolerance:
+        found += f" by more than {request.tolerance:g}"
+    worst = reference.read_verification(store).rpartition(EARLIER)[2]
+    # Another draw may miss the jobs that differ.
+    if worst and not n_different and NONE_DIFFER not in worst:
+        found += EARLIER + worst
+    store.writer.tag_experiment(store.experiment_id, reference.tag, found)
     return DIFFERENT if decisive else report.status, [*align_differences(others), *report.sentences]
 
 

@@ -166,6 +166,16 @@ def test_a_changed_job_is_found_if_it_is_drawn(edit: Edit, message: str, made: P
     assert "1 differ" in bakeoff("reference", "list").out
 
 
+def test_a_job_that_differs_is_remembered_when_another_draw_misses_it(made: Path, bakeoff: Bakeoff) -> None:
+    path = rewrite(made, bakeoff.folder, change_score)
+    assert bakeoff("reference", "verify", path.name).status == 1
+    # Seed 1 draws jobs without the first one.
+    assert bakeoff("reference", "verify", path.name, "n=1", "seed=1", "tolerance=0.0001").status == 0
+    listed = bakeoff("reference", "list").out
+    assert "0 differ by more than 0.0001; earlier, 18 of 18 verified on" in listed
+    assert "1 differ." in listed
+
+
 def test_a_changed_score_is_drawn_as_often_as_the_bound_says() -> None:
     # 200 draws of 20 of 860 jobs, of which the share that the bound names was changed.
     n_jobs, n, n_draws = 860, 20, 200
