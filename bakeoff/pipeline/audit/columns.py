@@ -21,7 +21,7 @@ import pandas as pd
 from bakeoff.pipeline.audit.check import SEVERE, TIP, Check, Finding
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.table import DATE
-from bakeoff.pipeline.text.wording import count_nouns, name_first
+from bakeoff.pipeline.text.wording import count_nouns, name_first, quote_text
 
 if TYPE_CHECKING:
     from bakeoff.pipeline.experiment import Experiment
@@ -86,6 +86,8 @@ def find_divided_values(codes: np.ndarray, splits: Splits) -> np.ndarray:
     return is_divided
 
 
+PLAIN_NAME = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_]\w*(?: \w+)*", re.IGNORECASE)
+"""The name of a column that a configuration reads as text without quotation marks."""
 UNDEFINED = "scores by class, such as recall and roc_auc, are undefined there, and so is their mean"
 UNKNOWN = "such a fold tests the class with a model that cannot predict it"
 MIN_MINORITY_ROWS = 10
@@ -408,6 +410,12 @@ class Table:
     splits: Splits | None = None
 
 
+def write_drop(columns: Sequence[str]) -> str:
+    """Return the word that leaves columns out, with quotation marks where a shell or a configuration needs them."""
+    names = (name if PLAIN_NAME.fullmatch(name) else quote_text(name) for name in columns)
+    return quote(f"dataset.drop=[{','.join(names)}]")
+
+
 class ColumnCheck(Check):
     """Abstract: shows the suspicions about columns that have its code."""
 
@@ -420,8 +428,8 @@ class ColumnCheck(Check):
                 noun = "column" if len(columns) == 1 else "columns"
                 names = ", ".join(map(repr, columns))
                 dropped = columns[len(columns) > 1 :]
-                cure = quote(f"dataset.drop=[{','.join(dropped)}]")
-                yield self.report(f"dataset={subject.dataset.name}: {noun} {names} {clause}; {remedy}.", cure)
+                text = f"dataset={subject.dataset.name}: {noun} {names} {clause}; {remedy}."
+                yield self.report(text, write_drop(dropped))
 
 
 @final

@@ -42,6 +42,7 @@ from bakeoff.pipeline.tracking.store import open_store
 TEMPLATE = Path(__file__).parent / "page.html"
 MIN_SECONDS = 30.0
 """The CPU time for checks of runs that took less."""
+CODES_TAG = "doctor"
 NOTE_TAG = "mlflow.note.content"
 NOTE = "Doctor: "
 COLUMNS = (Cell("code", CODE), Cell("severity", TEXT), Cell("finding", TEXT), Cell("cure", TEXT))
@@ -178,7 +179,9 @@ def diagnose(request: DoctorRequest, announce: Callable[[str], None]) -> Diagnos
     name = f"run {shorten_id(stored.run_id)} ({stored.name})"
     found = _examine(request, subject, [*TABLE_CHECKS, *RUN_CHECKS, *further], name, accepted)
     if request.keep:
-        _keep(subject, sorted(found.pages), accepted)
+        # What an earlier diagnosis found stands until its check applies again.
+        earlier = {*stored.tags.get(CODES_TAG, "").split()} & found.absences.keys()
+        _keep(subject, sorted(earlier | found.pages.keys()), accepted)
     return found
 
 
@@ -266,7 +269,7 @@ def _load_run(request: DoctorRequest, announce: Callable[[str], None]) -> RunSub
     subject = RunSubject(*load_run(request))
     if request.quick:
         return subject
-    seconds = request.seconds or max(subject.seconds, MIN_SECONDS)
+    seconds = max(subject.seconds, MIN_SECONDS) if request.seconds is None else request.seconds
     announce(
         f"doctor: fits three baselines, and the run once more, in at most {format_seconds(seconds)} of CPU time; "
         "quick=true fits nothing"
@@ -309,5 +312,5 @@ def _keep(subject: RunSubject, codes: Sequence[str], accepted: Mapping[str, str]
     stored = subject.run.stored
     lines = [line for line in stored.tags.get(NOTE_TAG, "").splitlines() if not line.startswith(NOTE)]
     note = "\n".join([*lines, f"{NOTE}{', '.join(codes) or 'no findings'}."])
-    for key, value in {"doctor": " ".join(codes), NOTE_TAG: note, ACCEPTED_TAG: json.dumps(accepted)}.items():
+    for key, value in {CODES_TAG: " ".join(codes), NOTE_TAG: note, ACCEPTED_TAG: json.dumps(accepted)}.items():
         subject.store.client.set_tag(stored.run_id, key, value)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from shlex import quote
 from typing import Any, NamedTuple, final
 
 import numpy as np
 from scipy import stats
 
 from bakeoff.pipeline.audit.check import SEVERE, TIP, Check, Finding
+from bakeoff.pipeline.audit.columns import write_drop
 from bakeoff.pipeline.commands.doctor.subject import MIN_FOLDS, Baseline, RunSubject
 from bakeoff.pipeline.commands.significance.folds import CorrectedTTest
 from bakeoff.pipeline.config.compose_job import SIMPLER_KEY
@@ -276,7 +276,7 @@ class UselessColumns(RunCheck):
         ]
         if useless:
             text = f"{len(useless)} of {len(names)} columns are not shown to help: {name_first(useless)}"
-            yield self.report(text, quote(f"dataset.drop=[{','.join(useless)}]"))
+            yield self.report(text, write_drop(useless))
 
 
 @final
@@ -292,7 +292,6 @@ class OddFold(RunCheck):
     """
 
     code = "BK17"
-    cure = "evaluation=repeated_kfold"
     needs = (ROWS, FOLDS)
 
     def find(self, subject: RunSubject) -> Iterator[Finding]:
@@ -304,7 +303,7 @@ class OddFold(RunCheck):
             table = [[n_wrong, n_rows - n_wrong], [others[0], others[1] - others[0]]]
             shares = f"{format_percent(n_wrong / n_rows)} errors, elsewhere {format_percent(others[0] / others[1])}"
             p_value = float(stats.fisher_exact(table, "greater").pvalue)
-            yield self.report(f"fold {fold} is odd: {shares}", p_value=p_value)
+            yield self.report(f"fold {fold} is odd: {shares}", f"bakeoff explain {subject.run.stored.run_id}", p_value)
 
 
 MAX_DISAGREEMENT = 0.1
@@ -404,11 +403,12 @@ class Undefined(RunCheck):
     """
 
     code = "BK25"
-    cure = "evaluation.metrics=[accuracy,log_loss]"
 
-    def describe(self, subject: RunSubject) -> str:
-        """Return all undefined scores."""
+    def find(self, subject: RunSubject) -> Iterator[Finding]:
+        """Yield one finding on all undefined scores."""
         names = [name for name in subject.run.stored.metrics if name.startswith("test_")]
         (series,) = read_series(subject.store, [subject.run.stored], names).values()
         undefined = [name for name, scores in series.items() if 0 < np.isnan(scores).sum() < len(scores)]
-        return f"undefined in some folds: {name_first(undefined)}" if undefined else ""
+        if undefined:
+            defined = "accuracy" if subject.is_classification else "rmse"
+            yield self.report(f"undefined in some folds: {name_first(undefined)}", f"evaluation.metrics=[{defined}]")

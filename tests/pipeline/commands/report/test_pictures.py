@@ -18,6 +18,7 @@ from bakeoff.pipeline.figures.panels import CLASS_COLOURS, render_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 DEMSAR_RANKS = {"C4.5+m+cf": 1.964, "C4.5+m": 2.0, "C4.5+cf": 2.893, "C4.5": 3.143}
+NUMBERS = {name: number for number, name in enumerate(DEMSAR_RANKS)}
 
 
 def test_svg_is_well_formed_and_refers_to_its_own_ids_alone() -> None:
@@ -35,7 +36,7 @@ def test_svg_is_well_formed_and_refers_to_its_own_ids_alone() -> None:
 
 def test_equal_figures_give_equal_bytes_with_names_as_they_are() -> None:
     ranks = {'<b>&"knn"</b>': 1.0, "$x$ --> \\alpha": 2.0}
-    first, second = (draw_critical_difference(ranks, [], critical_difference=0.9) for _ in range(2))
+    first, second = (draw_critical_difference(ranks, [], numbers=dict.fromkeys(ranks, 0), critical_difference=0.9) for _ in range(2))
     svg = render_svg(first, "ranks", "")
     assert svg == render_svg(second, "ranks", "")
     texts = {element.text for element in ElementTree.fromstring(svg).iter(f"{SVG}text")}
@@ -48,7 +49,7 @@ def read_lines(figure: Figure) -> list[tuple[list[float], list[float]]]:
 
 
 def test_without_a_critical_difference_none_is_drawn_and_the_test_is_named() -> None:
-    figure = draw_critical_difference(DEMSAR_RANKS, [["C4.5+m+cf", "C4.5+cf"]], note="Wilcoxon, α = 0.05")
+    figure = draw_critical_difference(DEMSAR_RANKS, [["C4.5+m+cf", "C4.5+cf"]], numbers=NUMBERS, note="Wilcoxon, α = 0.05")
     # The bar of a group passes over another one, so that its members have dots.
     assert [x for x, _ in read_lines(figure)[1:2]] == [[1.964, 2.893]]
     assert figure.axes[0].lines[1].get_marker() == "o"
@@ -60,7 +61,7 @@ def test_without_a_critical_difference_none_is_drawn_and_the_test_is_named() -> 
 
 def test_ranks_groups_and_the_critical_difference_are_to_scale_and_names_joined_to_their_rank() -> None:
     groups = [["C4.5+m+cf", "C4.5+m", "C4.5+cf"], ["C4.5+m", "C4.5"]]
-    figure = draw_critical_difference(DEMSAR_RANKS, groups, critical_difference=1.25)
+    figure = draw_critical_difference(DEMSAR_RANKS, groups, numbers=NUMBERS, critical_difference=1.25)
     lines = read_lines(figure)
     assert lines[0][0] == [*DEMSAR_RANKS.values()]
     assert [x for x, _ in lines[1:3]] == [[1.964, 2.0, 2.893], [2.0, 3.143]]
