@@ -7,9 +7,11 @@ import math
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.commands.watch.request import HISTORY, JSON, QUESTION, REPORT, WatchRequest
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.document import Answer, render_document
 from bakeoff.pipeline.tables.output_file import TERMINAL
 from bakeoff.pipeline.text.wording import count_nouns, format_score
@@ -44,14 +46,32 @@ def watch_verdicts(request: WatchRequest) -> Answer:
 
     require_report_output(request.output, REPORT, None, request.capsule)
     history = require_output(request.history, HISTORY)
-    earlier = history.read_text(encoding="utf-8") if history.is_file() else ""
+    since = _read_last_date(history)
     watched = watch_capsule(request)
-    report = _write_report(request, watched, json.loads(earlier.splitlines()[-1])["date"] if earlier else "")
+    report = _write_report(request, watched, since)
     form = REPORT.find_format(request.output, request.to)
     write_report(report, form, request.output, partial(_render, report, watched, form))
     date = datetime.now(UTC).date().isoformat()
-    write_whole(history, f"{earlier}{json.dumps({'date': date, **asdict(watched)})}\n")
+    line = json.dumps({"date": date, **asdict(watched), "moves": len(watched.moves)})
+    # Another process may have written a line since the jobs were started.
+    write_whole(history, f"{_read_history(history)}{line}\n")
     return Answer("watch", lambda: asdict(watched), EXIT_FLIPPED if watched.flips else 0)
+
+
+def _read_history(history: Path) -> str:
+    """Return the text of a history, which may not exist yet."""
+    return history.read_text(encoding="utf-8") if history.is_file() else ""
+
+
+def _read_last_date(history: Path) -> str:
+    """Return the date of the last line of a history; empty if there is none."""
+    lines = _read_history(history).splitlines()
+    try:
+        return str(json.loads(lines[-1])["date"]) if lines else ""
+    except (LookupError, TypeError, ValueError):
+        raise UserError(
+            f"the last line of {history}, line {len(lines)}, was not written by bakeoff watch; remove it."
+        ) from None
 
 
 def _write_report(request: WatchRequest, watched: Watch, since: str) -> Report:

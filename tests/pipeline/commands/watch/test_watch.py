@@ -117,6 +117,12 @@ def test_nothing_flips_while_nothing_changes_and_each_time_is_kept_beside_the_ca
     assert [json.loads(line)["flips"] for line in lines] == [[], []]
 
 
+def test_a_damaged_history_is_refused_before_anything_runs(bakeoff: Bakeoff) -> None:
+    (bakeoff.folder / "s.watch.jsonl").write_text('{"date": "2026-01-01"}\n{"date": "20')
+    refused = bakeoff("watch", "s.zip", TRUST)
+    assert (refused.status, "line 2, was not written by bakeoff watch; remove it" in refused.err) == (2, True)
+
+
 def test_a_patched_learner_is_named(bakeoff: Bakeoff) -> None:
     (bakeoff.folder / "mine.py").write_text(PATCHED)
     answer = bakeoff("watch", "s.zip", TRUST, "to=json")
