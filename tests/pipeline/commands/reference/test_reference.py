@@ -30,23 +30,25 @@ BASES = ("majority", "sklearn_lda")
 HELD_OUT = ("knn", "naive_bayes", "decision_tree", "sklearn_knn", "sklearn_naive_bayes")
 UNLIKE = ("created", "command", "selection", "notes", "run_ids", "store", "experiment")
 """What a comparison with a reference says differently: where its scores come from."""
+CHANGED = "changed.reference.zip"
+FIRST_JOB = ("n=1", "seed=31")
+"""Draws the first of 21 jobs, which tests change."""
+OTHER_JOB = ("n=1", "seed=0")
 Edit = Callable[[dict[str, bytes], dict[str, Any]], None]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a store of all learners, and for each held-out one a store of its own and a reference."""
+    """Return a folder with a store of all learners, their reference, and for each held-out one that of the others."""
     folder = tmp_path_factory.mktemp("references")
     with command_in(folder) as bakeoff:
         learners = ",".join((*BASES, *HELD_OUT))
         ran = bakeoff("-m", f"learner={learners}", DATASETS, *EVALUATION, "hydra.sweep.dir=outputs/sweeps/all")
         assert ran.status == 0, ran.err
-        for learner in HELD_OUT:
-            others = f"filter=params.learner != '{learner}'"
-            written = bakeoff("reference", "make", others, f"as=without_{learner}")
-            assert written.status == 0, written.err
-        own = ("-m", f"learner={','.join(HELD_OUT)}", DATASETS, *EVALUATION, "tracking.uri=own.db")
-        assert bakeoff(*own).status == 0
+        written = bakeoff("reference", "make", "sweep=all", "as=all")
+        assert written.status == 0, written.err
+    for learner in HELD_OUT:
+        rewrite(folder, folder / f"without_{learner}.reference.zip", leave_out(learner))
     return folder
 
 
@@ -78,7 +80,7 @@ def test_a_comparison_with_a_reference_has_the_numbers_of_running_everything(
     with_reference = compare(
         filter=f"params.learner = '{learner}'",
         reference=str(made / f"without_{learner}.reference.zip"),
-        tracking__uri=str(made / "own.db"),
+        tracking__uri=str(made / "outputs" / "mlflow.db"),
     ).comparison
     # NaN is not equal to itself, so the texts are compared, which have every digit.
     assert json.dumps(strip_times(with_reference)) == json.dumps(strip_times(everything))
@@ -87,16 +89,15 @@ def test_a_comparison_with_a_reference_has_the_numbers_of_running_everything(
 
 def test_the_notes_name_the_reference_its_verification_and_the_distance_from_the_best(made: Path) -> None:
     with command_in(made) as bakeoff:
-        verified = bakeoff("reference", "verify", "without_knn", "n=3", "seed=1", "tracking.uri=own.db")
-        own = ("filter=params.learner = 'knn'", "reference=without_knn", "tracking.uri=own.db", "base=majority")
-        answer = bakeoff("compare", *own)
-        listed = bakeoff("reference", "list", "tracking.uri=own.db")
+        verified = bakeoff("reference", "verify", "all", "n=3", "seed=1")
+        answer = bakeoff("compare", "filter=params.learner = 'knn'", "reference=all", "base=majority")
+        listed = bakeoff("reference", "list")
     assert (verified.status, answer.status) == (0, 0), verified.err + answer.err
     assert "kept as run" in answer.err
-    assert "with 95% confidence, at most 64 % of all 18 jobs differ" in verified.out
-    digest = hashlib.sha256((made / "without_knn.reference.zip").read_bytes()).hexdigest()
-    assert f"Reference without_knn {digest[:8]}: 18 jobs, none is run; 3 of 18 verified on" in answer.out
-    assert f"without_knn {digest[:8]}: 18 jobs" in listed.out
+    assert "with 95% confidence, at most 64 % of all 21 jobs differ" in verified.out
+    digest = hashlib.sha256((made / "all.reference.zip").read_bytes()).hexdigest()
+    assert f"Reference all {digest[:8]}: 21 jobs, none is run; 3 of 21 verified on" in answer.out
+    assert f"all {digest[:8]}: 21 jobs" in listed.out
 
 
 def test_the_distance_from_the_best_is_a_mean_over_datasets_with_student_s_interval(made: Path) -> None:
@@ -104,7 +105,7 @@ def test_the_distance_from_the_best_is_a_mean_over_datasets_with_student_s_inter
     answer = compare(
         filter="params.learner = 'knn'",
         reference=str(made / "without_knn.reference.zip"),
-        tracking__uri=str(made / "own.db"),
+        tracking__uri=str(made / "outputs" / "mlflow.db"),
     )
     means = result.table
     gaps = (means.max() - means.loc["knn"]).to_numpy()
@@ -115,18 +116,31 @@ def test_the_distance_from_the_best_is_a_mean_over_datasets_with_student_s_inter
     assert f"{100 * shares.mean():.0f} % (95% interval" in note
 
 
-def rewrite(made: Path, folder: Path, edit: Edit) -> Path:
-    """Write a changed copy of a reference whose digests are those of its files."""
-    with zipfile.ZipFile(made / "without_knn.reference.zip") as archive:
+def rewrite(made: Path, path: Path, edit: Edit) -> Path:
+    """Write a changed copy of the reference whose digests are those of its files."""
+    with zipfile.ZipFile(made / "all.reference.zip") as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     manifest = json.loads(files.pop(MANIFEST))
     edit(files, manifest)
     manifest["files"] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    path = folder / "changed.reference.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in {**files, MANIFEST: json.dumps(manifest).encode()}.items():
             archive.writestr(name, content)
     return path
+
+
+def leave_out(learner: str) -> Edit:
+    """Return a change that leaves out the jobs of a learner."""
+
+    def edit(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        runs, scores = (read_parquet(files[name], name) for name in (RUNS, SCORES))
+        is_other = np.array([json.loads(params)["learner"] != learner for params in runs["params"]])
+        numbers = np.cumsum(is_other) - 1
+        own = scores[is_other[scores["job"]]]
+        files[RUNS] = runs[is_other].to_parquet(index=False)
+        files[SCORES] = own.assign(job=numbers[own["job"]]).to_parquet(index=False)
+
+    return edit
 
 
 def change_score(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
@@ -159,20 +173,19 @@ def change_facts(key: str, value: str) -> Edit:
     ids=["score", "rows", "splits"],
 )
 def test_a_changed_job_is_found_if_it_is_drawn(edit: Edit, message: str, made: Path, bakeoff: Bakeoff) -> None:
-    path = rewrite(made, bakeoff.folder, edit)
-    answer = bakeoff("reference", "verify", path.name)
+    path = rewrite(made, bakeoff.folder / CHANGED, edit)
+    answer = bakeoff("reference", "verify", path.name, *FIRST_JOB)
     assert answer.status == 1
     assert message in answer.out
     assert "1 differ" in bakeoff("reference", "list").out
 
 
 def test_a_job_that_differs_is_remembered_when_another_draw_misses_it(made: Path, bakeoff: Bakeoff) -> None:
-    path = rewrite(made, bakeoff.folder, change_score)
-    assert bakeoff("reference", "verify", path.name).status == 1
-    # Seed 1 draws jobs without the first one.
-    assert bakeoff("reference", "verify", path.name, "n=1", "seed=1", "tolerance=0.0001").status == 0
+    path = rewrite(made, bakeoff.folder / CHANGED, change_score)
+    assert bakeoff("reference", "verify", path.name, *FIRST_JOB).status == 1
+    assert bakeoff("reference", "verify", path.name, *OTHER_JOB, "tolerance=0.0001").status == 0
     listed = bakeoff("reference", "list").out
-    assert "0 differ by more than 0.0001; earlier, 18 of 18 verified on" in listed
+    assert "0 differ by more than 0.0001; earlier, 1 of 21 verified on" in listed
     assert "1 differ." in listed
 
 
@@ -203,11 +216,11 @@ def test_cells_with_other_rows_say_so_and_the_others_are_compared(made: Path) ->
         file = {"dataset.path": "iris.csv", "dataset.target": "y"}
         rows = "x,z,y\n" + "".join(f"{row % 7},{row % 5},{'ab'[row % 2]}\n" for row in range(40))
         (made / "iris.csv").write_text(rows)
-        own = ("tracking.uri=mixed.db", "hydra.sweep.dir=outputs/sweeps/mixed")
+        own = ("tracking.uri=mixed.db",)
         words = [f"{key}={value}" for key, value in file.items()]
-        assert bakeoff("learner=knn", "dataset=file", *words, *EVALUATION, *own[:1]).status == 0
-        assert bakeoff("learner=knn", "dataset=wine", *EVALUATION, *own[:1]).status == 0
-        answer = bakeoff("compare", "filter=params.learner = 'knn'", "reference=without_knn", "keep=false", *own[:1])
+        assert bakeoff("learner=knn", "dataset=file", *words, *EVALUATION, *own).status == 0
+        assert bakeoff("learner=knn", "dataset=wine", *EVALUATION, *own).status == 0
+        answer = bakeoff("compare", "filter=params.learner = 'knn'", "reference=without_knn", "keep=false", *own)
     assert answer.status == 0, answer.err
     assert "Empty: majority on iris: the reference has other rows (digest" in " ".join(answer.out.split())
     assert "Left out: 1 dataset of the reference" in answer.out
@@ -240,12 +253,12 @@ def break_tag(files: dict[str, bytes], manifest: dict[str, Any]) -> None:
 )
 def test_a_file_of_another_form_is_refused(edit: Edit, message: str, made: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read") as refused:
-        open_reference(str(rewrite(made, tmp_path, edit)))
+        open_reference(str(rewrite(made, tmp_path / CHANGED, edit)))
     assert message in str(refused.value)
 
 
 def test_a_file_that_does_not_match_its_digest_is_refused(made: Path, tmp_path: Path) -> None:
-    path = rewrite(made, tmp_path, change_score)
+    path = rewrite(made, tmp_path / CHANGED, change_score)
     with zipfile.ZipFile(path) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     files[SCORES] = pd.DataFrame({"job": [0]}).to_parquet()
