@@ -157,7 +157,7 @@ STATIC = sorted({check.cure for check in list_checks() if check.cure and "=" in 
 
 @pytest.mark.parametrize("cure", STATIC)
 def test_each_cure_that_depends_on_nothing_runs(cure: str, place: Path) -> None:
-    data = ["dataset=breast_cancer", "learner=logistic_regression"]
+    data = ["dataset=file", "dataset.path=circle.csv", "dataset.target=y", "learner=logistic_regression"]
     if "regressor" in cure:
         data = ["dataset=diabetes"]
     if cure == "evaluation=group_kfold":
