@@ -10,7 +10,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -219,21 +219,22 @@ def write_wide_parquet() -> bytes:
     return body.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("content_type", "body"),
-    [
-        (JSON, format_json({"instances": [dict.fromkeys(WIDE, 1)]}).encode()),
-        (JSON, format_json({"inputs": {name: [1] for name in WIDE}}).encode()),
-        (JSON, format_json({"dataframe_split": {"columns": WIDE, "data": [[1] * N_WIDE]}}).encode()),
-        (CSV, f"{','.join(WIDE)}\n{','.join('1' * N_WIDE)}\n".encode()),
-        (CSV, f"\n\n{','.join(WIDE)}\n".encode()),
-        ("application/vnd.apache.parquet", write_wide_parquet()),
-    ],
-    ids=["records", "columns", "split", "CSV", "CSV below blank lines", "Parquet"],
-)
+WIDE_BODIES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
+    "records": (JSON, lambda: format_json({"instances": [dict.fromkeys(WIDE, 1)]}).encode()),
+    "columns": (JSON, lambda: format_json({"inputs": {name: [1] for name in WIDE}}).encode()),
+    "split": (JSON, lambda: format_json({"dataframe_split": {"columns": WIDE, "data": [[1] * N_WIDE]}}).encode()),
+    "CSV": (CSV, lambda: f"{','.join(WIDE)}\n{','.join('1' * N_WIDE)}\n".encode()),
+    "CSV below blank lines": (CSV, lambda: f"\n\n{','.join(WIDE)}\n".encode()),
+    "Parquet": ("application/vnd.apache.parquet", write_wide_parquet),
+}
+
+
+@pytest.mark.parametrize(("content_type", "write"), WIDE_BODIES.values(), ids=WIDE_BODIES)
 def test_unknown_columns_are_refused_before_a_frame_is_made(
-    address: str, content_type: str, body: bytes, monkeypatch: pytest.MonkeyPatch
+    address: str, content_type: str, write: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    body = write()
+
     def fail(*arguments: Any, **keywords: Any) -> None:
         raise AssertionError("a frame is made")
 
