@@ -32,7 +32,7 @@ unit: $(INSTALLED)
 test: $(INSTALLED)
 	$(PYTEST) --dist loadscope --no-loadscope-reorder $(ARGS)
 
-# Properties on random examples, other ones at each call and ten times as many.
+# Properties on random examples, other ones at each call and twenty times as many.
 fuzz: $(INSTALLED)
 	$(PYTEST) --dist worksteal -m hypothesis --hypothesis-profile=random $(ARGS)
 

@@ -42,7 +42,7 @@ def _are_equal(one: Tree, other: Tree) -> bool:
 def test_a_dense_scan_and_listed_cuts_give_one_tree(
     c: int, limit: dict[str, Any], weights: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for seed in range(3):
+    for seed in range(2):
         X, y = _make_table(seed, c)
         rng = np.random.default_rng(seed)
         sample_weight = {"none": None, "whole": rng.integers(1, 4, 300), "fractions": rng.random(300) + 0.1}[weights]
@@ -59,7 +59,7 @@ def test_a_dense_scan_and_listed_cuts_give_one_tree(
 def test_a_small_complete_table_grows_the_tree_of_the_general_loop(
     c: int, limit: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for seed in range(5):
+    for seed in range(3):
         X, y = _make_table(seed, c)
         X[:, 4] = np.rint(4 * X[:, 0])
         X[:9] = X[0]  # equal rows of several classes, or with several targets, cannot be separated
@@ -94,7 +94,7 @@ def test_histograms_and_sorted_rows_give_one_tree(
     criterion: Any, limit: dict[str, Any], weighted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grower, "MAX_DENSE_SUMS", 0)  # otherwise the smallest tables need neither
-    for seed in range(6):
+    for seed in range(2):
         X, y, weight = _make_table_of_few_values(seed)
         sample_weight = weight if weighted else None
         learner = DecisionTreeClassifier(criterion=criterion, **limit)

@@ -257,13 +257,13 @@ def test_one_training_serves_every_number_of_epochs(monkeypatch: pytest.MonkeyPa
 def test_passes_of_the_perceptron_on_a_path_are_bit_identical_to_refitting(given: dict[str, Any], c: int) -> None:
     X, labels, _ = table(300)
     X, labels = X * 2.0**400, labels if c == 3 else np.where(labels == "top", "top", "other")
-    learner, values = Perceptron(**({"random_state": 0} | given)), [30, 1, 4, 200, 30]
-    same_as_refitting(learner, X, labels, X, "max_iter", values)
-    for fitted, value in zip(learner.path(X, labels, "max_iter", values), values, strict=True):
+    learner, values = Perceptron(**({"random_state": 0} | given)), [30, 1, 4, 100, 30]
+    for fitted, value in zip(list(learner.path(X, labels, "max_iter", values)), values, strict=True):
         alone = clone(learner).set_params(max_iter=value).fit(X, labels)
+        np.testing.assert_array_equal(fitted.predict(X), alone.predict(X))
         np.testing.assert_array_equal(fitted.coef_, alone.coef_)
         np.testing.assert_array_equal(fitted.intercept_, alone.intercept_)
-        assert (fitted.n_iter_, fitted.loss_curve_) == (alone.n_iter_, alone.loss_curve_)
+        assert (fitted.max_iter, fitted.n_iter_, fitted.loss_curve_) == (value, alone.n_iter_, alone.loss_curve_)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -313,12 +313,14 @@ def tree_table() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("parameter", LIMITS)
 @pytest.mark.parametrize("beside", BESIDE, ids=str)
-@pytest.mark.parametrize("tree", [DecisionTreeClassifier, DecisionTreeRegressor])
-def test_limits_on_a_path_are_bit_identical_to_refitting(parameter: str, beside: dict[str, Any], tree: Any) -> None:
+@pytest.mark.parametrize(("tree", "weighted"), [(DecisionTreeClassifier, True), (DecisionTreeRegressor, False)])
+def test_limits_on_a_path_are_bit_identical_to_refitting(
+    parameter: str, beside: dict[str, Any], tree: Any, weighted: bool
+) -> None:
     X, labels, value, weight = tree_table()
-    for given in (None, weight):
-        learner = tree(**beside)
-        same_as_refitting(learner, X, target_of(learner, labels, value), X, parameter, LIMITS[parameter], given)
+    learner = tree(**beside)
+    target = target_of(learner, labels, value)
+    same_as_refitting(learner, X, target, X, parameter, LIMITS[parameter], weight if weighted else None)
 
 
 def test_c45_on_a_path_is_bit_identical_to_refitting() -> None:

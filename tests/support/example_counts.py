@@ -1,14 +1,15 @@
 """How many examples a property is tried on, and which: by default the same ones each time.
 
-The profile ``random``, that of ``make fuzz``, draws others at each call, ten times as many as the test's own number.
+The profile ``random``, that of ``make fuzz``, draws others at each call, and twenty times as many.
 """
 
 from __future__ import annotations
 
 from hypothesis import settings
 
-DEFAULT_EXAMPLES = 100
-RANDOM_EXAMPLES = 1000
+DEFAULT_EXAMPLES = 50
+"""Those of a property without a number of its own, in the profile ``default``."""
+RANDOM_EXAMPLES = 20 * DEFAULT_EXAMPLES
 
 
 def register_profiles() -> None:
@@ -20,5 +21,5 @@ def register_profiles() -> None:
 
 
 def examples(count: int) -> settings:
-    """Return the settings of a property that is tried on ``count`` examples in the profile ``default``."""
-    return settings(max_examples=count * settings().max_examples // DEFAULT_EXAMPLES)
+    """Return the settings of a property that is tried on ``count`` examples for every hundred of the others."""
+    return settings(max_examples=max(1, count * settings().max_examples // 100))
