@@ -78,9 +78,9 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[Ended
         tree = tmp_path_factory.mktemp(folder) / "tree"
         copy_without(deleted, tree)
         sweep = ["-m", "learner=majority", "dataset=iris", f"seed={number},{number + len(DELETED)}"]
-        others = [file for name, file in TESTS.items() if name not in deleted][:2]
-        calls += [Call("bakeoff", words, work, str(tree)) for words in (["--help"], [], sweep)]
-        calls += [Call("pytest", [*PYTEST_WORDS, *others], str(tree), str(tree))]
+        other = next(file for name, file in TESTS.items() if name not in deleted)
+        calls.append(Call("bakeoff", [["--help"], [], sweep], work, str(tree)))
+        calls.append(Call("pytest", [[*PYTEST_WORDS, other]], str(tree), str(tree)))
     ended = make_calls(calls)
     return {folder: ended[4 * number : 4 * number + 4] for number, folder in enumerate(DELETED)}
 
@@ -165,7 +165,7 @@ def test_a_verb_is_one_folder_and_one_row(tmp_path: Path) -> None:
     opening = "COMMANDS: Mapping[str, Command] = {"
     table.write_text(table.read_text().replace(opening, opening + NEW_ROW))
     lines = [["--help"], ["greet", "Ada", "times=2"], ["help", "greet"], ["greet", "Ada", "times=4"], ["greet", "x=1"]]
-    ended = make_calls([Call("bakeoff", words, str(tmp_path), str(tree)) for words in lines])
+    ended = make_calls([Call("bakeoff", lines, str(tmp_path), str(tree))])
     overview, greeted, described, refused, unknown = (answer.output for answer in ended)
     assert "bakeoff greet NAME               print a greeting" in overview
     assert greeted.strip() == "Hello Ada! Hello Ada!"

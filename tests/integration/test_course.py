@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib.util
 import re
 from pathlib import Path
+from subprocess import CompletedProcess
 from types import ModuleType
+from typing import Any
 
 import pytest
 import yaml
 from answer_sheets import solve, write_answers
+from warm_process import run_script
 
+from bakeoff.pipeline.commands.grade import claim_process
 from bakeoff.pipeline.commands.grade.claims import judge_claim, read_exercise
 from bakeoff.pipeline.commands.grade.grading import grade_class, read_folder
 from bakeoff.pipeline.commands.grade.request import GradeRequest
@@ -61,9 +65,17 @@ def test_the_right_answers_of_a_sheet_have_full_marks(course: Path, tmp_path: Pa
     assert student.points == student.most > 0
 
 
+def run_claim(command: list[str], **options: Any) -> CompletedProcess[str]:
+    """Run a configuration in a process that is there at once; other tests start one as a grader does."""
+    return run_script(Path(claim_process.__file__), *command[3:])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_the_solution_of_an_exercise_keeps_its_claim(course: Path, tmp_path: Path, name: str) -> None:
+def test_the_solution_of_an_exercise_keeps_its_claim(
+    course: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bakeoff.pipeline.commands.grade.claims.subprocess.run", run_claim)
     (tmp_path / "a.yaml").write_text(yaml.safe_dump(LECTURES[NAMES.index(name)]["solution"]))
     found = judge_claim(read_exercise(course / name / "exercise.yaml"), tmp_path / "a.yaml")
     assert found["points"] == found["of"], found["reason"]

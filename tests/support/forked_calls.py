@@ -10,6 +10,7 @@ import os
 import runpy
 import subprocess
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from tempfile import TemporaryFile
@@ -29,15 +30,19 @@ PACKAGES = (
 )
 
 
+END = "\0"
+"""What is written after each line."""
+
+
 class Call(NamedTuple):
-    """A module to run.
+    """A module to run in a process of its own.
 
     Attributes
     ----------
     module : str
         Its name.
-    words : list of str
-        The words after it.
+    lines : list of list of str
+        The words after it; the module runs with each of them, one after the other.
     folder : str
         The current folder.
     path : str
@@ -45,20 +50,20 @@ class Call(NamedTuple):
     """
 
     module: str
-    words: list[str]
+    lines: list[list[str]]
     folder: str
     path: str
 
 
 class Ended(NamedTuple):
-    """The exit code of a call, and what it wrote."""
+    """The exit code of a line of a call, and what it wrote."""
 
     status: int
     output: str
 
 
 def make_calls(calls: Sequence[Call]) -> list[Ended]:
-    """Make calls in one process after the other."""
+    """Make calls in one process after the other, and return what each of their lines has said."""
     program = [sys.executable, "-P", __file__]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     ended = subprocess.run(
@@ -72,31 +77,47 @@ def main() -> None:
     calls = [Call(*call) for call in json.load(sys.stdin)]
     for package in PACKAGES:
         import_module(package)
-    answers = [make_call(call) for call in calls]
+    answers = [answer for call in calls for answer in make_call(call)]
     json.dump(answers, sys.stdout)
 
 
-def make_call(call: Call) -> Ended:
+def make_call(call: Call) -> list[Ended]:
     """Run a module in a process of its own."""
     with TemporaryFile("w+") as file:
         child = os.fork()
         if child == 0:
             os.dup2(file.fileno(), sys.stdout.fileno())
             os.dup2(file.fileno(), sys.stderr.fileno())
-            run_module(call)
-            sys.exit()
-        _, status = os.waitpid(child, 0)
+            try:
+                run_lines(call)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stderr.flush()
+                os._exit(0)
+        os.waitpid(child, 0)
         file.seek(0)
-        return Ended(os.waitstatus_to_exitcode(status), file.read())
+        said = file.read().split(END)
+    # Two texts for each line; a process that ended before its lines did leaves the last one without a status.
+    answers = [Ended(int(status), output) for output, status in zip(said[::2], said[1::2], strict=False)]
+    return answers + [Ended(-1, said[-1])] * (len(call.lines) - len(answers))
 
 
-def run_module(call: Call) -> None:
-    """Do what ``python -m`` does."""
+def run_lines(call: Call) -> None:
+    """Do what ``python -m`` does with each line."""
     os.chdir(call.folder)
     os.environ["PYTHONPATH"] = call.path
     sys.path.insert(0, call.path)
-    sys.argv = [call.module, *call.words]
-    runpy.run_module(call.module, run_name="__main__", alter_sys=True)
+    if call.module == "bakeoff":
+        # The process does not end with a line whose store is still open.
+        import_module("bakeoff.pipeline.cli.main").__dict__["leave"] = sys.exit
+    for words in call.lines:
+        sys.argv = [call.module, *words]
+        try:
+            runpy.run_module(call.module, run_name="__main__", alter_sys=True)
+        except SystemExit as end:
+            sys.stderr.flush()
+            print(END, int(end.code or 0), END, sep="", end="", flush=True)
 
 
 if __name__ == "__main__":
