@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from command import Bakeoff
 from documents import SCHEMAS, read_document
 from page_commands import ROOT, read_page
+from shell_scripts import run_script
 
 PAGE = read_page("docs/automation.md")
 LOOP = ROOT / "examples" / "loop" / "loop.py"
@@ -47,15 +45,8 @@ def test_the_loop_keeps_what_is_better_and_ends_with_the_reserved_rows(
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-def test_the_loop_of_a_shell_keeps_by_exit_codes(tmp_path: Path) -> None:
-    command = tmp_path / "bin" / "bakeoff"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m bakeoff "$@"\n')
-    command.chmod(0o755)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}
-    answer = subprocess.run(
-        ["bash", "-c", read_block("bash")], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+def test_the_loop_of_a_shell_keeps_by_exit_codes(bakeoff: Bakeoff, tmp_path_factory: pytest.TempPathFactory) -> None:
+    answer = run_script(bakeoff, tmp_path_factory.mktemp("served"), ["bash", "-c", read_block("bash")], {})
     assert answer.returncode == 0, answer.stderr
     assert re.findall("^kept .*", answer.stdout, re.MULTILINE) == ["kept naive_bayes"]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import subprocess_sweep
+from forked_calls import Call, read_answers
 from killing import ROOT, start
 
 SUPPORT = ROOT / "tests" / "support"
@@ -55,12 +56,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-def answer(ended: subprocess.CompletedProcess[str]) -> str:
-    """Return the output of a command that has succeeded without a word of Python's."""
-    assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), ended.stdout + ended.stderr
-    return ended.stdout + ended.stderr
-
-
 def require_each_once(folder: Path, n_jobs: int) -> None:
     """Assert that every job is FINISHED once, and that nothing is RUNNING."""
     runs = subprocess_sweep.runs(f"sqlite:///{folder}/outputs/mlflow.db")
@@ -78,16 +73,28 @@ def test_the_names_are_removed_in_workers_as_well(run: Run, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_runs_sweeps_and_what_is_asked_of_them(run: Run, tmp_path: Path) -> None:
-    assert answer(run("--version")).startswith("bakeoff ")
-    assert "knn" in answer(run("list", "learner"))
-    assert "suspicion" in answer(run("inspect", "dataset=iris"))
+    # One process answers all lines: importing what they need takes it longer than answering.
+    said = {
+        ("--version",): "bakeoff ",
+        ("list", "learner"): "knn",
+        ("inspect", "dataset=iris"): "suspicion",
+        ("work", "learner=knn", "dataset=colours", "query={x1: 1, x2: 2}"): "x1",
+        ("plan", *SWEEP): "2 jobs: 2 to run",
+        ("learner=knn", "dataset=iris"): "log_loss",
+        SWEEP: "±",
+        (*SWEEP[:-1], "learner.n_neighbors=1,3,5,7", "workers=2"): "4 jobs: 2 to run, 2 already done",
+        ("compare", "sweep=latest", "metrics=accuracy"): "n_neighbors=7",
+    }
+    call = Call("bakeoff", [list(words) for words in said], str(tmp_path), str(ROOT))
+    program = f"import forked_calls; forked_calls.run_lines(forked_calls.{call!r})"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding=ENCODING
+    )
+    answers = read_answers(ended.stdout, len(said))
+    for (status, output), part in zip(answers, said.values(), strict=True):
+        assert (status, "Traceback" in output) == (0, False), output
+        assert part in output
     assert (tmp_path / "iris.inspection.html").is_file()
-    assert "x1" in answer(run("work", "learner=knn", "dataset=colours", "query={x1: 1, x2: 2}"))
-    assert "2 jobs: 2 to run" in answer(run("plan", *SWEEP))
-    assert "log_loss" in answer(run("learner=knn", "dataset=iris"))
-    assert "±" in answer(run(*SWEEP))
-    assert "4 jobs: 2 to run, 2 already done" in answer(run(*SWEEP[:-1], "learner.n_neighbors=1,3,5,7", "workers=2"))
-    assert "n_neighbors=7" in answer(run("compare", "sweep=latest", "metrics=accuracy"))
     require_each_once(tmp_path, 5)
 
 

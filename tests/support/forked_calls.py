@@ -97,10 +97,14 @@ def make_call(call: Call) -> list[Ended]:
                 os._exit(0)
         os.waitpid(child, 0)
         file.seek(0)
-        said = file.read().split(END)
-    # Two texts for each line; a process that ended before its lines did leaves the last one without a status.
+        return read_answers(file.read(), len(call.lines))
+
+
+def read_answers(written: str, n_lines: int) -> list[Ended]:
+    """Return what each line has said; those after which the process ended have no exit code, but -1."""
+    said = written.split(END)
     answers = [Ended(int(status), output) for output, status in zip(said[::2], said[1::2], strict=False)]
-    return answers + [Ended(-1, said[-1])] * (len(call.lines) - len(answers))
+    return answers + [Ended(-1, said[-1])] * (n_lines - len(answers))
 
 
 def run_lines(call: Call) -> None:
