@@ -72,7 +72,9 @@ from hydra.utils import instantiate
 from sklearn.model_selection import StratifiedKFold, cross_validate
 
 METRICS = ["accuracy", "precision_macro", "recall_macro", "f1_macro", "neg_log_loss"]
-TRUSTED = ["sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbors._kd_tree.KDTree", "sklearn.tree._tree.Tree"]
+TRUSTED = [
+    "sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbors._kd_tree.KDTree", "sklearn.tree._tree.Tree",
+]
 
 
 @hydra.main(version_base=None, config_path=None, config_name="config")

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.commands.report.comparison import NEMENYI, WILCOXON
+from bakeoff.pipeline.commands.comparison_report.comparison import NEMENYI, WILCOXON
 from bakeoff.pipeline.commands.significance.datasets import (
     compute_critical_difference,
     compute_friedman_test,

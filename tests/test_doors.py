@@ -62,7 +62,7 @@ ONE_DOOR = {
     "hydra": ("config", "sweep"),
     "omegaconf": ("config", "sweep"),
     "optuna": ("sweep/study",),
-    "matplotlib": ("figures", "commands/report"),
+    "matplotlib": ("figures", "commands/comparison_report"),
     "ray": ("sweep/launcher",),
     "submitit": ("sweep/launcher",),
     "jinja2": ("tables",),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from bakeoff.pipeline.commands.report.comparison import (
+from bakeoff.pipeline.commands.comparison_report.comparison import (
     Cell,
     ComparedDataset,
     ComparedMetric,

@@ -211,17 +211,17 @@ COMMANDS: Mapping[str, Command] = {
 }
 """Each verb, in the order of the overview."""
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
-    "accept": ("compare", "report", "significance"),
-    "compare": ("report", "significance"),
-    "diff": ("compare", "report", "significance"),
-    "doctor": ("compare", "diff", "report", "significance"),
+    "accept": ("compare", "comparison_report", "significance"),
+    "compare": ("comparison_report", "significance"),
+    "diff": ("compare", "comparison_report", "significance"),
+    "doctor": ("compare", "diff", "comparison_report", "significance"),
     "grade": ("work",),
-    "items": ("compare", "report", "significance"),
-    "paper": ("compare", "report", "significance"),
-    "reference": ("compare", "paper", "report", "significance"),
-    "report": ("significance",),
-    "study": ("compare", "report", "significance"),
-    "watch": ("compare", "paper", "report"),
+    "items": ("compare", "comparison_report", "significance"),
+    "paper": ("compare", "comparison_report", "significance"),
+    "reference": ("compare", "paper", "comparison_report", "significance"),
+    "comparison_report": ("significance",),
+    "study": ("compare", "comparison_report", "significance"),
+    "watch": ("compare", "paper", "comparison_report"),
 }
 """The folder of a command -> the folders of other commands that it may import."""
 PARTS: Mapping[str, str] = {

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
 
-from bakeoff.pipeline.commands.report.kept_report import DIGEST_TAG, KIND_TAG, SUFFIX
+from bakeoff.pipeline.commands.comparison_report.kept_report import DIGEST_TAG, KIND_TAG, SUFFIX
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import artifacts, provenance
 from bakeoff.pipeline.tracking.history import list_looks

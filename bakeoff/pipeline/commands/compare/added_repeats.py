@@ -8,7 +8,7 @@ from dataclasses import replace
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.run_grid import FIRST_REPEAT
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
-from bakeoff.pipeline.commands.report.comparison import Comparison
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
 from bakeoff.pipeline.commands.significance.pairs import UNDECIDED, require_repeats
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.engine import SweepReport

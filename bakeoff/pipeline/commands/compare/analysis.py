@@ -14,7 +14,7 @@ from operator import itemgetter
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.commands.report.comparison import (
+from bakeoff.pipeline.commands.comparison_report.comparison import (
     NEMENYI,
     WILCOXON,
     Cell,
@@ -29,7 +29,7 @@ from bakeoff.pipeline.commands.report.comparison import (
     Settings,
     Summary,
 )
-from bakeoff.pipeline.commands.report.verdict import write_dataset_verdict, write_overall_verdict
+from bakeoff.pipeline.commands.comparison_report.verdict import write_dataset_verdict, write_overall_verdict
 from bakeoff.pipeline.commands.significance.datasets import (
     MIN_DATASETS,
     MIN_FRIEDMAN_CONFIGURATIONS,

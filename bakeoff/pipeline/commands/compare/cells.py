@@ -13,7 +13,7 @@ import numpy as np
 
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
 from bakeoff.pipeline.commands.compare.run_grid import Grid, RunFacts, arrange_runs, group_by, list_ids
-from bakeoff.pipeline.commands.report.comparison import (
+from bakeoff.pipeline.commands.comparison_report.comparison import (
     Cell,
     CellKey,
     ComparedDataset,

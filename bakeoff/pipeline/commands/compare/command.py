@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.commands.compare.request import CompareRequest
-from bakeoff.pipeline.commands.report.delivery import require_report_output, write_report
+from bakeoff.pipeline.commands.comparison_report.delivery import require_report_output, write_report
 from bakeoff.pipeline.config.flags import MULTIRUN_FLAGS
 from bakeoff.pipeline.config.requests import divide_words, read_request
 from bakeoff.pipeline.errors import UserError
@@ -20,7 +20,7 @@ from bakeoff.pipeline.tables.output_file import COMPARISON, DIAGRAM
 from bakeoff.pipeline.text.wording import print_note
 
 if TYPE_CHECKING:
-    from bakeoff.pipeline.commands.report.comparison import Comparison
+    from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
     from bakeoff.pipeline.sweep.engine import SweepReport
 
 SELECTION_KEYS = ("sweep", "filter", "dataset", "trust")
@@ -93,16 +93,16 @@ def _compare(request: CompareRequest, command: str) -> tuple[Comparison, bool]:
     """Compare runs, write the report, and return the comparison, and whether the gate found a worse configuration."""
     # NumPy is loaded after the sweep has set the number of threads, which may affect the last bits of scores.
     from bakeoff.pipeline.commands.compare.stored_comparison import keep_reports, make_comparison
-    from bakeoff.pipeline.commands.report.kept_report import SUFFIX
-    from bakeoff.pipeline.commands.report.reports import make_report, render_report
-    from bakeoff.pipeline.commands.report.verdict import find_worse
+    from bakeoff.pipeline.commands.comparison_report.kept_report import SUFFIX
+    from bakeoff.pipeline.commands.comparison_report.reports import make_report, render_report
+    from bakeoff.pipeline.commands.comparison_report.verdict import find_worse
 
     comparison = make_comparison(request, command)
 
     def render() -> str | bytes:
         if request.form != DIAGRAM or request.output is None:
             return render_report(comparison, request.form)
-        from bakeoff.pipeline.commands.report.pictures import write_diagram
+        from bakeoff.pipeline.commands.comparison_report.pictures import write_diagram
 
         return write_diagram(comparison, request.output.suffix.lower())
 

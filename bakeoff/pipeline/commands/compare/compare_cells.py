@@ -21,7 +21,7 @@ import numpy as np
 from bakeoff.pipeline.commands.compare.analysis import analyze_dataset, analyze_overall, compare_costs, rank_cells
 from bakeoff.pipeline.commands.compare.request import BEST_WORDS, SelectionRequest
 from bakeoff.pipeline.commands.compare.run_grid import BASE_REMARK, RUN_KEY, group_by
-from bakeoff.pipeline.commands.report.comparison import (
+from bakeoff.pipeline.commands.comparison_report.comparison import (
     WILCOXON,
     Cell,
     CellKey,
@@ -33,7 +33,7 @@ from bakeoff.pipeline.commands.report.comparison import (
     ScoredCells,
     Settings,
 )
-from bakeoff.pipeline.commands.report.verdict import write_repeats
+from bakeoff.pipeline.commands.comparison_report.verdict import write_repeats
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.text.wording import count_nouns, join_words
 

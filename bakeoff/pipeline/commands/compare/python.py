@@ -11,9 +11,9 @@ import pandas as pd
 from bakeoff.pipeline.commands.compare.analysis import tabulate_means
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stored_comparison import keep_reports, make_comparison
-from bakeoff.pipeline.commands.report.comparison import Comparison
-from bakeoff.pipeline.commands.report.reports import render_report
-from bakeoff.pipeline.commands.report.verdict import find_worse
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
+from bakeoff.pipeline.commands.comparison_report.reports import render_report
+from bakeoff.pipeline.commands.comparison_report.verdict import find_worse
 from bakeoff.pipeline.config.requests import require_value
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.python.call import own_process_state, show_html

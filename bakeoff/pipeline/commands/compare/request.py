@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from bakeoff.pipeline.commands.report.comparison import NEMENYI, WILCOXON
-from bakeoff.pipeline.commands.report.delivery import FORMATS
+from bakeoff.pipeline.commands.comparison_report.comparison import NEMENYI, WILCOXON
+from bakeoff.pipeline.commands.comparison_report.delivery import FORMATS
 from bakeoff.pipeline.config.requests import Bounds, ExperimentRequest, TrustRequest, Word
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.output_file import COMPARISON

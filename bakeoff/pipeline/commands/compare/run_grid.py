@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeVar
 
-from bakeoff.pipeline.commands.report.comparison import CellKey
+from bakeoff.pipeline.commands.comparison_report.comparison import CellKey
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import count_nouns, cut_text, name_first
 from bakeoff.pipeline.tracking.description import ENVIRONMENT_TAG

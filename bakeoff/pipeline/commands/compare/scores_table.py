@@ -16,7 +16,7 @@ import pandas as pd
 
 from bakeoff.pipeline.commands.compare.cells import label_metric
 from bakeoff.pipeline.commands.compare.request import JSON_LINES, PARQUET, CompareRequest
-from bakeoff.pipeline.commands.report.comparison import (
+from bakeoff.pipeline.commands.comparison_report.comparison import (
     Cell,
     ComparedDataset,
     ComparedMetric,

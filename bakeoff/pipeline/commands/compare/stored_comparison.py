@@ -27,9 +27,9 @@ from bakeoff.pipeline.commands.compare.run_grid import (
     separate_run,
 )
 from bakeoff.pipeline.commands.compare.scores_table import read_table, score_table
-from bakeoff.pipeline.commands.report.comparison import Comparison
-from bakeoff.pipeline.commands.report.kept_report import ITEMS_TAG, SUFFIX, keep_report
-from bakeoff.pipeline.commands.report.reports import make_report, render_report
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
+from bakeoff.pipeline.commands.comparison_report.kept_report import ITEMS_TAG, SUFFIX, keep_report
+from bakeoff.pipeline.commands.comparison_report.reports import make_report, render_report
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns
@@ -211,7 +211,7 @@ def keep_reports(comparison: Comparison, request: SelectionRequest) -> str:
     """
     if not comparison.run_ids and comparison.items is None:
         raise UserError("a comparison of a table is not stored, because it has no runs; leave out keep=True.")
-    from bakeoff.pipeline.commands.report.pictures import write_pictures
+    from bakeoff.pipeline.commands.comparison_report.pictures import write_pictures
 
     of_table = SUFFIX * (not comparison.run_ids)
     store = open_store(request.tracking__uri, f"{request.tracking__experiment}{of_table}", create=False)

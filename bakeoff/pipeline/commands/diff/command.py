@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bakeoff.pipeline.commands.diff.request import AblateRequest, DiffRequest, ReportRequest
-from bakeoff.pipeline.commands.report.delivery import require_report_output, write_report
+from bakeoff.pipeline.commands.comparison_report.delivery import require_report_output, write_report
 from bakeoff.pipeline.config.flags import find_source, read_flags
 from bakeoff.pipeline.config.requests import divide_words, read_request
 from bakeoff.pipeline.sweep.request import set_single_threads
@@ -87,7 +87,7 @@ def _write_command(verb: str, words: Sequence[str]) -> str:
 
 def _show(request: ReportRequest, findings: DifferenceResult) -> None:
     """Write the report, or the changed rows to a CSV file and the report to the terminal."""
-    from bakeoff.pipeline.commands.report.kept_report import SUFFIX
+    from bakeoff.pipeline.commands.comparison_report.kept_report import SUFFIX
 
     output = request.output
     form = DIFFERENCE.find_format(output, request.to)

@@ -31,7 +31,7 @@ from bakeoff.pipeline.commands.diff.hybrids import (
 )
 from bakeoff.pipeline.commands.diff.request import DiffRequest
 from bakeoff.pipeline.commands.diff.result import DifferenceResult, MeasuredChange, describe_effect, tabulate_effects
-from bakeoff.pipeline.commands.report.comparison import ComparedMetric
+from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric
 from bakeoff.pipeline.commands.significance.folds import subtract_scores
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.errors import UserError

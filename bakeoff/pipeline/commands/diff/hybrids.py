@@ -25,7 +25,7 @@ from bakeoff.pipeline.commands.diff.changes import (
 )
 from bakeoff.pipeline.commands.diff.effects import Changes
 from bakeoff.pipeline.commands.diff.request import ReportRequest
-from bakeoff.pipeline.commands.report.comparison import ComparedMetric
+from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric
 from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.config.options import GROUPS

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from bakeoff.pipeline.commands.compare.request import GATES, LEVELS
-from bakeoff.pipeline.commands.report.delivery import FORMATS
+from bakeoff.pipeline.commands.comparison_report.delivery import FORMATS
 from bakeoff.pipeline.config.requests import ExperimentRequest, TrustRequest, Word
 from bakeoff.pipeline.tables.output_file import DIFFERENCE
 

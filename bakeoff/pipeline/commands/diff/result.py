@@ -13,8 +13,8 @@ from bakeoff.pipeline.commands.diff.changed_rows import ROW_COLUMNS, ChangedRows
 from bakeoff.pipeline.commands.diff.changes import Change
 from bakeoff.pipeline.commands.diff.effects import Effect
 from bakeoff.pipeline.commands.diff.request import DiffRequest
-from bakeoff.pipeline.commands.report.comparison import ComparedMetric
-from bakeoff.pipeline.commands.report.kept_report import keep_report
+from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric
+from bakeoff.pipeline.commands.comparison_report.kept_report import keep_report
 from bakeoff.pipeline.config.requests import require_value
 from bakeoff.pipeline.python.call import show_html
 from bakeoff.pipeline.tables.document import render_document

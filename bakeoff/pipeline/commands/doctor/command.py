@@ -23,7 +23,7 @@ def examine(request: DoctorRequest) -> Answer:
     UserError
         The run or the sweep does not exist, a check is unknown, or the file cannot be written.
     """
-    from bakeoff.pipeline.commands.report.delivery import require_report_output, write_report
+    from bakeoff.pipeline.commands.comparison_report.delivery import require_report_output, write_report
 
     set_single_threads()
     require_report_output(request.output, DIAGNOSIS, request.tracking__uri)

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
-from bakeoff.pipeline.commands.report.comparison import Comparison
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
 from bakeoff.pipeline.commands.significance.folds import CorrectedTTest, compute_corrected_t_test, subtract_scores
 from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.config.settle import settle_config

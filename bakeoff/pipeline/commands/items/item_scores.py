@@ -23,7 +23,7 @@ from bakeoff.pipeline.commands.compare.scores_table import (
     read_numbers,
     reject_cells,
 )
-from bakeoff.pipeline.commands.report.comparison import ComparedMetric, Configuration
+from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric, Configuration
 from bakeoff.pipeline.commands.significance.items import Tests
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import count_nouns, format_range, join_words, name_first

@@ -23,7 +23,7 @@ from bakeoff.pipeline.commands.compare.run_grid import (
     list_target_words,
 )
 from bakeoff.pipeline.commands.compare.scores_table import read_table
-from bakeoff.pipeline.commands.report.latex_tables import hide_folders
+from bakeoff.pipeline.commands.comparison_report.latex_tables import hide_folders
 from bakeoff.pipeline.model.training_record import SCORE_PREFIXES
 from bakeoff.pipeline.tracking.description import ENVIRONMENT_TAG
 from bakeoff.pipeline.tracking.stored_runs import FINISHED, TRIED_TAG, StoredRun, find_fault, tidy_name

@@ -17,8 +17,8 @@ import numpy as np
 
 from bakeoff.pipeline.audit import describe_accepted
 from bakeoff.pipeline.commands.compare.run_grid import GROUPS, SEED_WORD, group_by
-from bakeoff.pipeline.commands.report.comparison import Comparison, Configuration, OverallResult
-from bakeoff.pipeline.commands.report.latex_tables import HEADING, count_reasons, hide_folders
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison, Configuration, OverallResult
+from bakeoff.pipeline.commands.comparison_report.latex_tables import HEADING, count_reasons, hide_folders
 from bakeoff.pipeline.commands.significance.folds import CorrectedTTest, compute_corrected_t_test
 from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.config.targets import TARGET_KEY

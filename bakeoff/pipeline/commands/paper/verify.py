@@ -25,7 +25,7 @@ from bakeoff.pipeline.commands.paper.capsule import open_folder
 from bakeoff.pipeline.commands.paper.carried_runs import read_parquet
 from bakeoff.pipeline.commands.paper.contents import SCORE_COLUMNS, Score, read_scores
 from bakeoff.pipeline.commands.paper.request import VerifyRequest
-from bakeoff.pipeline.commands.report.latex_tables import TableStyle, write_tables
+from bakeoff.pipeline.commands.comparison_report.latex_tables import TableStyle, write_tables
 from bakeoff.pipeline.config.engine import SHIPPED_FILES
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bakeoff.pipeline.commands.compare.request import BEST_WORDS, CompareRequest, SelectionRequest
-from bakeoff.pipeline.commands.report.comparison import Comparison
-from bakeoff.pipeline.commands.report.kept_report import DIGEST_TAG, KIND_TAG, SUFFIX
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
+from bakeoff.pipeline.commands.comparison_report.kept_report import DIGEST_TAG, KIND_TAG, SUFFIX
 from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.sweep.jobs import Job

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from bakeoff.pipeline.commands.report.comparison import Cell, ComparedDataset, Comparison
+from bakeoff.pipeline.commands.comparison_report.comparison import Cell, ComparedDataset, Comparison
 from bakeoff.pipeline.commands.significance.datasets import MIN_DATASETS, compute_exact_p, count_least_datasets
 from bakeoff.pipeline.commands.significance.folds import POWER, compute_power, find_effect
 from bakeoff.pipeline.commands.significance.items import MCNEMAR

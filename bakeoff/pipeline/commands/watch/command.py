@@ -40,7 +40,7 @@ def watch_verdicts(request: WatchRequest) -> Answer:
 
     # NumPy reads the number of threads when it is loaded, and sweeps use one.
     set_single_threads()
-    from bakeoff.pipeline.commands.report.delivery import require_report_output, write_report
+    from bakeoff.pipeline.commands.comparison_report.delivery import require_report_output, write_report
     from bakeoff.pipeline.commands.watch.watch_capsule import watch_capsule
     from bakeoff.pipeline.tables.output_file import require_output, write_whole
 

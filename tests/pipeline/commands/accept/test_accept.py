@@ -23,7 +23,7 @@ from written_runs import write_run
 from bakeoff import accept
 from bakeoff.pipeline.commands.accept.added_folds import AddedFolds
 from bakeoff.pipeline.commands.accept.line import FILE, NEXT_DIGEST_TAG, find_lines
-from bakeoff.pipeline.commands.report.kept_report import DIGEST_TAG
+from bakeoff.pipeline.commands.comparison_report.kept_report import DIGEST_TAG
 from bakeoff.pipeline.tracking.store import open_store
 
 ROWS = ("dataset=iris", "evaluation.reserve=0.2")

@@ -16,8 +16,8 @@ from written_runs import write_run
 from bakeoff.pipeline.commands.compare.analysis import compare_costs, find_pareto_front
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
-from bakeoff.pipeline.commands.report.comparison import Comparison
-from bakeoff.pipeline.commands.report.verdict import find_worse
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
+from bakeoff.pipeline.commands.comparison_report.verdict import find_worse
 from bakeoff.pipeline.commands.significance.folds import compute_corrected_t_test, subtract_scores
 from bakeoff.pipeline.commands.significance.pairs import find_holm_levels
 from bakeoff.pipeline.errors import UserError

@@ -21,7 +21,7 @@ from pyarrow import parquet
 from scipy import stats
 
 import bakeoff
-from bakeoff.pipeline.commands.report.pictures import draw_ranks
+from bakeoff.pipeline.commands.comparison_report.pictures import draw_ranks
 from bakeoff.pipeline.errors import UserError
 
 LEARNERS = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]

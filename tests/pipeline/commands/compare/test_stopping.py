@@ -13,7 +13,7 @@ from written_runs import write_run
 
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
-from bakeoff.pipeline.commands.report.comparison import Comparison
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
 from bakeoff.pipeline.commands.significance.folds import compute_corrected_t_test
 from bakeoff.pipeline.commands.significance.pairs import EQUAL, TOLD_APART, UNDECIDED, StopRule
 from bakeoff.pipeline.errors import UserError

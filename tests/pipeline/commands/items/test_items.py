@@ -17,7 +17,7 @@ from item_tables import make_outcomes, make_pair
 from scipy import stats
 
 import bakeoff
-from bakeoff.pipeline.commands.report.comparison import ItemPair
+from bakeoff.pipeline.commands.comparison_report.comparison import ItemPair
 from bakeoff.pipeline.commands.significance import items as item_tests
 from bakeoff.pipeline.errors import UserError
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 from command import Bakeoff, command_in, enter
 
-from bakeoff.pipeline.commands.report.comparison import Cell
+from bakeoff.pipeline.commands.comparison_report.comparison import Cell
 from bakeoff.pipeline.commands.study.seal import REPEATS, Seal, _compare_candidates
 from bakeoff.pipeline.tracking.history import read_runs_of_jobs
 from bakeoff.pipeline.tracking.store import Store, open_store

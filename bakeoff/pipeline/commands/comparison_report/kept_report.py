@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from bakeoff.pipeline.commands.report.delivery import FORMATS
+from bakeoff.pipeline.commands.comparison_report.delivery import FORMATS
 from bakeoff.pipeline.errors import StoreError
 from bakeoff.pipeline.tables.output_file import EXTENSIONS
 from bakeoff.pipeline.tables.report import Report

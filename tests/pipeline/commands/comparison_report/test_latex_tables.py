@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
 
-from bakeoff.pipeline.commands.report.comparison import ComparedMetric, Comparison
-from bakeoff.pipeline.commands.report.latex_tables import TableStyle, abbreviate_names, write_tables
-from bakeoff.pipeline.commands.report.pictures import write_diagram, write_pictures
+from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric, Comparison
+from bakeoff.pipeline.commands.comparison_report.latex_tables import TableStyle, abbreviate_names, write_tables
+from bakeoff.pipeline.commands.comparison_report.pictures import write_diagram, write_pictures
 from bakeoff.pipeline.errors import UserError
 
 NAMES = ("svm", "knn n_neighbors=5", "logistic_regression C=0.1 standardize", "a_very_long_learner_name " * 3)

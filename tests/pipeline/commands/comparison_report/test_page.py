@@ -9,8 +9,8 @@ import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
 from html_page import Page
 
-from bakeoff.pipeline.commands.report.comparison import Comparison
-from bakeoff.pipeline.commands.report.reports import render_page
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
+from bakeoff.pipeline.commands.comparison_report.reports import render_page
 from bakeoff.pipeline.text.wording import format_score
 
 EVIL = '<script>alert("x")</script>&amp; \'$'

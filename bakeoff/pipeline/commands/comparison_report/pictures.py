@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
 
-from bakeoff.pipeline.commands.report.comparison import NEMENYI, Comparison, MetricResult
+from bakeoff.pipeline.commands.comparison_report.comparison import NEMENYI, Comparison, MetricResult
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,

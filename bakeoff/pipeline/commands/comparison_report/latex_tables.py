@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bakeoff.pipeline.commands.report.comparison import Cell as Scores
-from bakeoff.pipeline.commands.report.comparison import (
+from bakeoff.pipeline.commands.comparison_report.comparison import Cell as Scores
+from bakeoff.pipeline.commands.comparison_report.comparison import (
     ComparedMetric,
     Comparison,
     DatasetResult,
@@ -16,7 +16,7 @@ from bakeoff.pipeline.commands.report.comparison import (
     OverallResult,
     Summary,
 )
-from bakeoff.pipeline.commands.report.report_tables import (
+from bakeoff.pipeline.commands.comparison_report.report_tables import (
     BASE,
     describe_overall,
     tabulate_overall_pairs,

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from comparisons import ACCURACY, LOG_LOSS, make_comparison
 
-from bakeoff.pipeline.commands.report.comparison import Comparison
-from bakeoff.pipeline.commands.report.latex_tables import write_tables
-from bakeoff.pipeline.commands.report.reports import make_report, render_csv, render_json
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
+from bakeoff.pipeline.commands.comparison_report.latex_tables import write_tables
+from bakeoff.pipeline.commands.comparison_report.reports import make_report, render_csv, render_json
 from bakeoff.pipeline.tables.report import render_markdown, render_text
 
 DATASETS = ("iris", "wine & cheese", "breast_cancer", "100%_{moons}", "a|b", "*stars*")

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bakeoff.pipeline.commands.report.comparison import Cell as Scores
-from bakeoff.pipeline.commands.report.comparison import (
+from bakeoff.pipeline.commands.comparison_report.comparison import Cell as Scores
+from bakeoff.pipeline.commands.comparison_report.comparison import (
     Comparison,
     DatasetResult,
     ItemPair,

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from bakeoff.pipeline.commands.report.verdict import Standing, write_standing
+from bakeoff.pipeline.commands.comparison_report.verdict import Standing, write_standing
 
 
 @pytest.mark.parametrize(

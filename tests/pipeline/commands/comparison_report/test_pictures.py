@@ -12,8 +12,8 @@ from comparisons import make_comparison
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from bakeoff.pipeline.commands.report.comparison import Comparison
-from bakeoff.pipeline.commands.report.pictures import draw_critical_difference, draw_scores
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
+from bakeoff.pipeline.commands.comparison_report.pictures import draw_critical_difference, draw_scores
 from bakeoff.pipeline.figures.panels import CLASS_COLOURS, render_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -36,7 +36,9 @@ def test_svg_is_well_formed_and_refers_to_its_own_ids_alone() -> None:
 
 def test_equal_figures_give_equal_bytes_with_names_as_they_are() -> None:
     ranks = {'<b>&"knn"</b>': 1.0, "$x$ --> \\alpha": 2.0}
-    first, second = (draw_critical_difference(ranks, [], numbers=dict.fromkeys(ranks, 0), critical_difference=0.9) for _ in range(2))
+    first, second = (
+        draw_critical_difference(ranks, [], numbers=dict.fromkeys(ranks, 0), critical_difference=0.9) for _ in range(2)
+    )
     svg = render_svg(first, "ranks", "")
     assert svg == render_svg(second, "ranks", "")
     texts = {element.text for element in ElementTree.fromstring(svg).iter(f"{SVG}text")}
@@ -49,7 +51,9 @@ def read_lines(figure: Figure) -> list[tuple[list[float], list[float]]]:
 
 
 def test_without_a_critical_difference_none_is_drawn_and_the_test_is_named() -> None:
-    figure = draw_critical_difference(DEMSAR_RANKS, [["C4.5+m+cf", "C4.5+cf"]], numbers=NUMBERS, note="Wilcoxon, α = 0.05")
+    figure = draw_critical_difference(
+        DEMSAR_RANKS, [["C4.5+m+cf", "C4.5+cf"]], numbers=NUMBERS, note="Wilcoxon, α = 0.05"
+    )
     # The bar of a group passes over another one, so that its members have dots.
     assert [x for x, _ in read_lines(figure)[1:2]] == [[1.964, 2.893]]
     assert figure.axes[0].lines[1].get_marker() == "o"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import NamedTuple
 
-from bakeoff.pipeline.commands.report.comparison import (
+from bakeoff.pipeline.commands.comparison_report.comparison import (
     NEMENYI,
     Cell,
     ComparedDataset,

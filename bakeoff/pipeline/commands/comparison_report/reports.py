@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from bakeoff.pipeline.commands.report.comparison import Comparison
-from bakeoff.pipeline.commands.report.latex_tables import write_tables
-from bakeoff.pipeline.commands.report.report_tables import iterate_result, tabulate_datasets
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
+from bakeoff.pipeline.commands.comparison_report.latex_tables import write_tables
+from bakeoff.pipeline.commands.comparison_report.report_tables import iterate_result, tabulate_datasets
 from bakeoff.pipeline.tables.document import render_document
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.output_file import write_csv
@@ -36,7 +36,7 @@ def render_page(comparison: Comparison) -> str:
     str
         The page; equal comparisons produce identical bytes.
     """
-    from bakeoff.pipeline.commands.report.pictures import render_pictures
+    from bakeoff.pipeline.commands.comparison_report.pictures import render_pictures
 
     blocks = []
     for number, result in enumerate(comparison.results):
