@@ -273,7 +273,7 @@ def _test_ranks(means: np.ndarray, alpha: float) -> tuple[FriedmanTest, float]:
 def tabulate_means(results: Sequence[DatasetResult], names: Sequence[str]) -> pd.DataFrame:
     """Return the mean scores, of shape (N, k), with a row for each dataset; NaN where a configuration has no scores."""
     means = {each.dataset: {summary.configuration: summary.mean for summary in each.summaries} for each in results}
-    return pd.DataFrame(means, dtype=float).reindex(names).T
+    return pd.DataFrame(means, dtype=float).reindex(list(names)).T
 
 
 def _explain_left_out(means: pd.DataFrame) -> dict[str, str]:

@@ -154,11 +154,12 @@ def _has_scores(cells: pd.Series) -> bool:
 def _average(labels: pd.DataFrame, answers: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the mean score of each item and system, and the numbers of attempts; NaN and 0 without a score."""
     items = labels[~labels.index.duplicated()]
-    is_long = SYSTEM in labels
-    # A long table has one column of scores.
-    own = answers.iloc[:, 0] if is_long else answers
-    groups = own.groupby([labels.index, labels[SYSTEM].array] if is_long else labels.index, observed=True)
-    means, counts = (each.unstack() if is_long else each for each in (groups.mean(), groups.count()))
+    systems = [labels[SYSTEM].array] if SYSTEM in labels else []
+    groups = answers.groupby([labels.index, *systems], observed=True)
+    means, counts = groups.mean(), groups.count()
+    if systems:
+        # A long table has one column of scores.
+        means, counts = (each.iloc[:, 0].unstack() for each in (means, counts))
     return means.set_axis(pd.MultiIndex.from_frame(items[LEVELS])).set_axis(list(means), axis=1), counts.to_numpy()
 
 
