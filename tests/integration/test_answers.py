@@ -68,6 +68,7 @@ COMMANDS: Mapping[str, tuple[Sequence[str], str, int]] = {
     "a line": (("accept", "line=iris", "base=@majority", "tries=5"), "accept", 0),
     "a judgement": (("accept", "@knn", "line=iris"), "accept", 0),
     "an explanation": (("explain", "m@c"), "explanation", 0),
+    "a report": (("report", "@knn"), "report", 0),
     "predictions": (("predict", "m@c", "new.csv"), "prediction", 0),
     "a replay": (("replay", "sweep=latest"), "replay", 0),
     "a replay of no run": (("replay", "no_such_run"), "refusal", 2),

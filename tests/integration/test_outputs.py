@@ -20,6 +20,7 @@ from command import command_in
 from bakeoff.pipeline.cli.main import VERBS, load
 from bakeoff.pipeline.commands.doctor.request import DIAGNOSIS
 from bakeoff.pipeline.commands.inspect.python import inspect as inspect_in_notebook
+from bakeoff.pipeline.commands.report.run_report import RUN_REPORT
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables import output_file
 
@@ -115,6 +116,7 @@ def test_names_run_in_no_page_or_picture(tmp_path: Path) -> None:
             ["-m", *dataset, "evaluation.folds=2", "learner=knn,naive_bayes", f"tracking.experiment='{IMAGE}'"],
             ["compare", "sweep=latest", "to=html", "output=comparison.html"],
             ["explain", "latest", "output=explanation.html"],
+            ["report", "latest", "output=report.html"],
             ["inspect", f"./{name}", "target=target", "output=inspection.html"],
         )
         for command in commands:
@@ -170,6 +172,7 @@ FORMATS = {
     "inspect": ".html .htm .yaml .yml",
     "paper": ".zip",
     "predict": ".csv .tsv .parquet .feather .arrow .jsonl .xlsx",
+    "report": ".html .htm",
     "schema": ".json",
     "work": ".txt .md .tex .html",
 }
@@ -183,6 +186,7 @@ WORDS: dict[str, Sequence[str]] = {
     "inspect": ["t.csv", "target=y"],
     "paper": ["sweep=study"],
     "predict": ["latest", "new.csv"],
+    "report": ["latest"],
     "schema": [],
     "work": ["learner=knn", "dataset=colours"],
 }
@@ -202,6 +206,7 @@ KINDS = {
     "inspect": output_file.INSPECTION,
     "paper": output_file.CAPSULE,
     "predict": output_file.PREDICTIONS,
+    "report": RUN_REPORT,
     "schema": output_file.SCHEMA,
     "work": output_file.CALCULATION,
 }
@@ -332,7 +337,7 @@ def test_no_output_is_taken_for_one_of_another_kind(made: Made) -> None:
                 kind.require_own(file)
 
 
-@pytest.mark.parametrize("name", ["inspect", "explain"])
+@pytest.mark.parametrize("name", ["inspect", "explain", "report"])
 def test_the_page_that_no_word_names_replaces_no_file_of_others(made: Made, name: str) -> None:
     with command_in(made.folder) as bakeoff:
         answer = bakeoff(*made.commands[name])

@@ -281,7 +281,7 @@ def test_members_of_an_archive_are_written_nowhere(victim: Victim) -> None:
 
 
 @pytest.mark.parametrize("grants", [False, True], ids=["", "and trusts it"])
-@pytest.mark.parametrize("words", [["figures"], ["explain"], ["replay"], ["ship"]], ids=str)
+@pytest.mark.parametrize("words", [["figures"], ["explain"], ["replay"], ["report"], ["ship"]], ids=str)
 def test_a_stored_configuration_runs_and_grants_nothing(victim: Victim, words: list[str], grants: bool) -> None:
     (victim.folder / "intruder.py").write_text(INTRUDER)
     file = victim.artifacts / "config.yaml"

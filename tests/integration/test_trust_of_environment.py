@@ -56,6 +56,7 @@ COMMANDS = {
     "predict": ["predict", "latest", "new.csv", "output=answers.csv"],
     "reference": ["reference", "make", "sweep=s", "as=own"],
     "replay": ["replay", "latest"],
+    "report": ["report", "latest"],
     "ship": ["ship", "latest", "as=own@champion"],
     "verify": ["verify", "study.capsule.zip"],
     "watch": ["watch", "study.capsule.zip"],

@@ -166,6 +166,12 @@ COMMANDS: Mapping[str, Command] = {
         "commands.run.command.draw_figures",
         "commands.run.command.FiguresRequest",
     ),
+    "report": Command(
+        "RUN",
+        "write a page about a finished run, which can be mailed",
+        "commands.report.command.report_run",
+        "commands.report.command.ReportRequest",
+    ),
     "replay": Command(
         "RUN",
         "repeat a stored run, and compare every number to the last bit",
@@ -219,6 +225,7 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "items": ("compare", "comparison_report", "significance"),
     "paper": ("compare", "comparison_report", "significance"),
     "reference": ("compare", "paper", "comparison_report", "significance"),
+    "report": ("run",),
     "comparison_report": ("significance",),
     "study": ("compare", "comparison_report", "significance"),
     "watch": ("compare", "paper", "comparison_report"),

@@ -23,7 +23,6 @@ from bakeoff.pipeline.figures.panels import (
     PHONE_INCHES,
     ROOM,
     TEXT_COLOUR,
-    add_heading,
     add_legend,
     add_title,
     count_letters,
@@ -101,8 +100,7 @@ class Importances(TabulatedFigure):
         note = run.describe_folds()
         if len(drawn) < len(table):
             note += f"\nthe first {len(drawn)} of {len(table)} columns"
-        add_heading(figure, run.title)
-        add_title(figure.axes[0], "", note)
+        add_title(figure.axes[0], run.title, note)
         return figure
 
 

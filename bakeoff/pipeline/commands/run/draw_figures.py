@@ -60,7 +60,7 @@ def draw_run(
         require_apart_from_store(output, list_store_paths(request.tracking__uri))
     store, run = load_run(request)
     run_id = run.stored.run_id
-    nodes = settle_figures(wanted, _find_space(run), request.trust)
+    nodes = settle_figures(wanted, find_space(run), request.trust)
     choice = choose_figures(nodes, run.experiment, run.splits, request.trust)
     if not choice.figures:
         raise UserError(f"no figure applies to run {run_id}.")
@@ -104,7 +104,7 @@ def _keep_files(files: Sequence[Path], target: Path | None, store: Store, run: S
         raise UserError(f"{target or 'the artifacts'} cannot be written: {reason}") from error
 
 
-def _find_space(run: LoadedRun) -> Any:
+def find_space(run: LoadedRun) -> Any:
     """Return the search space of the run's learner: the one in which it was tuned, or the default of its option."""
     tuned: Any = run.spec["tuning"].get("space")
     if tuned:
