@@ -15,10 +15,11 @@ from answer_sheets import solve, write_answers
 from warm_process import run_script
 
 from bakeoff.pipeline.commands.grade import claim_process
+from bakeoff.pipeline.commands.grade.answers import read_hand_in
 from bakeoff.pipeline.commands.grade.claims import judge_claim, read_exercise
-from bakeoff.pipeline.commands.grade.grading import grade_class, read_folder
-from bakeoff.pipeline.commands.grade.request import GradeRequest
-from bakeoff.pipeline.commands.work.command import make_class_sheet
+from bakeoff.pipeline.commands.grade.grading import read_folder
+from bakeoff.pipeline.commands.grade.marking import mark_sheet
+from bakeoff.pipeline.commands.grade.scheme import Scheme
 
 FOLDER = Path(__file__).parents[2] / "examples" / "course"
 LECTURES = yaml.safe_load((FOLDER / "course.yaml").read_text(encoding="utf-8"))
@@ -56,13 +57,14 @@ def test_each_lecture_has_a_page_two_sheets_and_an_exercise(course: Path) -> Non
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("sheet", ["easy", "hard"])
 def test_the_right_answers_of_a_sheet_have_full_marks(course: Path, tmp_path: Path, name: str, sheet: str) -> None:
-    folder = course / name / sheet
-    _, key = make_class_sheet(read_folder(folder).request, 1)
-    file = write_answers(tmp_path / "a.csv", key.code, solve(key))
-    page = (folder / "sheet-01.html").read_text(encoding="utf-8")
+    sheets = read_folder(course / name / sheet)
+    (code,) = sheets.codes
+    key = sheets.make_key(code)
+    file = write_answers(tmp_path / "a.csv", code, solve(key))
+    page = (course / name / sheet / "sheet-01.html").read_text(encoding="utf-8")
     assert set(re.findall(r'input name="(b\d+)"', page)) == set(solve(key))
-    (student,) = grade_class(GradeRequest(task=folder, files=(str(file),))).students
-    assert student.points == student.most > 0
+    marks = Scheme().award(mark_sheet(key, read_hand_in(file), sheets.request.digits))
+    assert sum(mark.points for mark in marks) == sum(mark.most for mark in marks) > 0
 
 
 def run_claim(command: list[str], **options: Any) -> CompletedProcess[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from os.path import abspath, commonpath, relpath
 from pathlib import Path
 
 from bakeoff.pipeline.commands.grade.request import GradeRequest
@@ -42,7 +43,10 @@ def grade_answers(request: GradeRequest) -> Answer:
         lines, write, is_refused = [*list_lines(marks)], partial(write_folder, marks=marks), bool(marks.refused)
     else:
         exercise = read_exercise(request.task)
-        rows = [judge_claim(exercise, Path(file)) for file in sorted({*request.files})]
+        files = sorted({*request.files})
+        # Files of the same name may lie in a folder for each student.
+        common = commonpath([abspath(Path(file).parent) for file in files])
+        rows = [{**judge_claim(exercise, Path(file)), "answer": relpath(file, common)} for file in files]
         lines, write, is_refused = list_claims(rows), partial(write_claims, rows=rows), False
     for line in lines:
         print(show_controls(line))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -49,11 +50,15 @@ def describe_marks(marks: Sequence[Mark]) -> Iterator[str]:
 
 def describe_class(marks: ClassMarks) -> Iterator[str]:
     """Yield how many sheets were handed in, the mean, and the most frequent slips."""
-    points = [each.points for each in marks.students]
-    mean = f", mean {sum(points) / len(points):.3g}" if points else ""
-    yield f"{len(points)} handed in of {count_nouns(marks.n_sheets, 'sheet')}{mean}"
+    n_students = len(marks.students)
+    handed_in = f"{n_students} handed in of {count_nouns(marks.n_sheets, 'sheet')}"
+    if n_students:
+        # Sheets may have different numbers of boxes.
+        points, most = (fmean(getattr(each, name) for each in marks.students) for name in ("points", "most"))
+        handed_in += f", mean {points:.3g} of {most:.3g}"
+    yield handed_in
     for (step, name), count in count_slips(marks).most_common(MOST_FREQUENT):
-        yield f"{format_percent(count / len(points))}: {name} in step {step}"
+        yield f"{format_percent(count / n_students)}: {name} in step {step}"
 
 
 def count_slips(marks: ClassMarks) -> Counter[tuple[int, str]]:

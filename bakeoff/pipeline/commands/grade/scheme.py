@@ -54,7 +54,7 @@ class Scheme(Request):
 
 
 def read_scheme(path: Path | None, steps: Collection[int]) -> Scheme:
-    """Read the scheme of sheets with boxes in these steps.
+    """Read the scheme of sheets with boxes in these steps; no steps are known if no file could be marked.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def read_scheme(path: Path | None, steps: Collection[int]) -> Scheme:
     except UserError as error:
         raise UserError(f"scheme={path}: {error}") from None
     for step, value in scheme.steps.items():
-        if step not in map(str, steps) or value not in POINTS:
+        if (steps and step not in map(str, steps)) or value not in POINTS:
             shown = ", ".join(map(str, steps))
             raise UserError(f"scheme={path}: step {step}: {value:g}; boxes are in steps {shown}, and points {POINTS}.")
     return scheme

@@ -30,9 +30,13 @@ def write(tmp_path: Path, exercise: str, answer: str) -> tuple[Path, Path]:
 def test_a_claim_that_holds_has_a_point_for_each_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     exercise, answer = write(tmp_path, EXERCISE, "{learner: {max_leaf_nodes: 3}}")
     output = tmp_path / "marks"
-    assert grade_answers(GradeRequest(task=exercise, files=(str(answer),), output=output)).status == 0
-    line = capsys.readouterr().out.strip()
-    assert line.startswith("ada.yaml  2 of 2  accuracy = 0.9")
+    of_bob = tmp_path / "bob" / "ada.yaml"
+    of_bob.parent.mkdir()
+    of_bob.write_text("seed: 1")
+    assert grade_answers(GradeRequest(task=exercise, files=(str(answer), str(of_bob)), output=output)).status == 0
+    ada, bob = map(str.strip, capsys.readouterr().out.strip().splitlines())
+    assert ada.startswith("ada.yaml      2 of 2  accuracy = 0.9")
+    assert bob.startswith("bob/ada.yaml  0 of 2  ada.yaml sets seed.")
     assert {file.name for file in output.iterdir()} == {"marks.csv", "class.html"}
     assert not (tmp_path / "outputs").exists()
 
