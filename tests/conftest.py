@@ -8,6 +8,7 @@ import signal
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
+from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -130,6 +131,16 @@ def copied_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "create_sqlite", copy_or_create)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def revision_read_once() -> Iterator[None]:
+    """Let MLflow look once in its files for the newest revision of its tables, instead of whenever it opens a store."""
+    from mlflow.store.db import utils
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(utils, "_get_latest_schema_revision", cache(utils._get_latest_schema_revision))
         yield
 
 
