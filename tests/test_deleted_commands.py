@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -96,7 +96,7 @@ def test_everything_else_works_without_the_folder_of_a_command(folder: str, answ
     assert "0.3333" in sweep
 
 
-PART_LINES = (
+PART_LINES: Sequence[tuple[str, ...]] = (
     ("compare", "scores.csv", "greater_is_better=true", "item=dataset"),
     ("compare", "scores.csv", "greater_is_better=true", "plan=0.1"),
     ("plan", "-m", "learner=knn,svm", "difference=0.1"),

@@ -33,9 +33,9 @@ def read_once() -> Iterator[None]:
         for kind, place in SHIPPED.items():
             source = SourcesRegistry.instance().resolve(kind)
             patch.setattr(source, "load_config", _keep_files(source.load_config, place))
-        listed = _keep_lists(config_loader_impl.create_defaults_list)
+        listed = _keep_lists(config_loader_impl.create_defaults_list)  # type: ignore[attr-defined]
         patch.setattr(config_loader_impl, "create_defaults_list", listed)
-        patch.setattr(engine, "load_option_file", _keep_checks(engine.load_option_file))
+        patch.setattr(engine, "load_option_file", _keep_checks(engine.load_option_file))  # type: ignore[attr-defined]
         composed = _keep_compositions(ConfigLoaderImpl._compose_config_from_defaults_list)
         patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", composed)
         yield
@@ -82,7 +82,7 @@ def _keep_lists(create: Callable[..., Any]) -> Callable[..., Any]:
         key = repr((files, config_name, choices, settings))
         if key not in lists:
             lists[key] = create(repo, config_name, overrides_list, **settings)
-        values = Overrides(repo, overrides_list).config_overrides
+        values = Overrides(repo, overrides_list).config_overrides  # type: ignore[arg-type]
         return replace(lists[key], config_overrides=values)
 
     return create_defaults_list

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
+from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric
 from bakeoff.pipeline.commands.diff.changes import (
     COLUMNS_KEY,
     DATA,
@@ -23,7 +24,6 @@ from bakeoff.pipeline.commands.diff.effects import Changes, Effect, estimate_eff
 from bakeoff.pipeline.commands.diff.hybrids import HybridSweep, find_ratio, prepare_sweep, separate_changes
 from bakeoff.pipeline.commands.diff.request import AblateRequest
 from bakeoff.pipeline.commands.diff.result import DifferenceResult, MeasuredChange, describe_effect, tabulate_effects
-from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric
 from bakeoff.pipeline.commands.significance.folds import subtract_scores
 from bakeoff.pipeline.config.compose_job import compose_job, compose_parts
 from bakeoff.pipeline.config.engine import ConfigSource

@@ -9,8 +9,8 @@ from contextlib import redirect_stdout
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.commands.diff.request import AblateRequest, DiffRequest, ReportRequest
 from bakeoff.pipeline.commands.comparison_report.delivery import require_report_output, write_report
+from bakeoff.pipeline.commands.diff.request import AblateRequest, DiffRequest, ReportRequest
 from bakeoff.pipeline.config.flags import find_source, read_flags
 from bakeoff.pipeline.config.requests import divide_words, read_request
 from bakeoff.pipeline.sweep.request import set_single_threads

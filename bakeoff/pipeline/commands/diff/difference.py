@@ -12,6 +12,7 @@ from io import StringIO
 import numpy as np
 import pandas as pd
 
+from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric
 from bakeoff.pipeline.commands.diff.changed_rows import ROW_COLUMNS, ChangedRows, compare_predictions
 from bakeoff.pipeline.commands.diff.changes import EVALUATION, NOT_SET, VALIDATION, Change
 from bakeoff.pipeline.commands.diff.effects import (
@@ -31,7 +32,6 @@ from bakeoff.pipeline.commands.diff.hybrids import (
 )
 from bakeoff.pipeline.commands.diff.request import DiffRequest
 from bakeoff.pipeline.commands.diff.result import DifferenceResult, MeasuredChange, describe_effect, tabulate_effects
-from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric
 from bakeoff.pipeline.commands.significance.folds import subtract_scores
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.errors import UserError

@@ -12,6 +12,7 @@ import pandas as pd
 
 from bakeoff.pipeline.commands.compare.cells import choose_compared_metrics
 from bakeoff.pipeline.commands.compare.run_grid import SEED_KEY, SHORT_ID_LETTERS, describe_run, read_overrides
+from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric
 from bakeoff.pipeline.commands.diff.changes import (
     DATA,
     EVALUATION,
@@ -25,7 +26,6 @@ from bakeoff.pipeline.commands.diff.changes import (
 )
 from bakeoff.pipeline.commands.diff.effects import Changes
 from bakeoff.pipeline.commands.diff.request import ReportRequest
-from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric
 from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.config.options import GROUPS

@@ -9,12 +9,12 @@ from typing import Any
 
 import pandas as pd
 
+from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric
+from bakeoff.pipeline.commands.comparison_report.kept_report import keep_report
 from bakeoff.pipeline.commands.diff.changed_rows import ROW_COLUMNS, ChangedRows, RowGroup
 from bakeoff.pipeline.commands.diff.changes import Change
 from bakeoff.pipeline.commands.diff.effects import Effect
 from bakeoff.pipeline.commands.diff.request import DiffRequest
-from bakeoff.pipeline.commands.comparison_report.comparison import ComparedMetric
-from bakeoff.pipeline.commands.comparison_report.kept_report import keep_report
 from bakeoff.pipeline.config.requests import require_value
 from bakeoff.pipeline.python.call import show_html
 from bakeoff.pipeline.tables.document import render_document

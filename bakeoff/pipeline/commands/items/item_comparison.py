@@ -21,8 +21,6 @@ from bakeoff.pipeline.commands.compare.compare_cells import (
 )
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
-from bakeoff.pipeline.commands.items.item_rows import score_rows
-from bakeoff.pipeline.commands.items.item_scores import CLUSTER, DATASET, ITEM, ItemScores, read_item_scores
 from bakeoff.pipeline.commands.comparison_report.comparison import (
     Cell,
     ComparedDataset,
@@ -36,6 +34,8 @@ from bakeoff.pipeline.commands.comparison_report.comparison import (
 )
 from bakeoff.pipeline.commands.comparison_report.kept_report import ITEMS_TAG, RUNS_FILE, SUFFIX
 from bakeoff.pipeline.commands.comparison_report.verdict import enumerate_names
+from bakeoff.pipeline.commands.items.item_rows import score_rows
+from bakeoff.pipeline.commands.items.item_scores import CLUSTER, DATASET, ITEM, ItemScores, read_item_scores
 from bakeoff.pipeline.commands.significance.datasets import (
     FriedmanTest,
     compute_friedman_test,

@@ -14,8 +14,8 @@ from scipy import stats
 from bakeoff.pipeline.commands.compare.cells import TEST_PREFIX, choose_compared_metrics, describe_configurations
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts, arrange_runs
-from bakeoff.pipeline.commands.items.item_scores import CLUSTER, DATASET, ITEM, SYSTEM, ItemScores
 from bakeoff.pipeline.commands.comparison_report.comparison import CellKey, ComparedMetric
+from bakeoff.pipeline.commands.items.item_scores import CLUSTER, DATASET, ITEM, SYSTEM, ItemScores
 from bakeoff.pipeline.commands.significance.folds import MAX_RELATIVE_ROUNDING
 from bakeoff.pipeline.commands.significance.items import MIN_EXCHANGES, N_RESAMPLES, PredictionTests
 from bakeoff.pipeline.errors import UserError

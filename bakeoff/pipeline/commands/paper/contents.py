@@ -14,13 +14,13 @@ import pandas as pd
 
 from bakeoff.pipeline.commands.compare.run_grid import RUN_KEY, RunFacts, read_overrides
 from bakeoff.pipeline.commands.compare.stored_comparison import compare_selection, select_runs
+from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
+from bakeoff.pipeline.commands.comparison_report.latex_tables import TableStyle, hide_folders, write_tables
+from bakeoff.pipeline.commands.comparison_report.pictures import write_pictures
 from bakeoff.pipeline.commands.paper import capsule
 from bakeoff.pipeline.commands.paper.carried_runs import write_runs
 from bakeoff.pipeline.commands.paper.methods import write_methods, write_references
 from bakeoff.pipeline.commands.paper.request import PaperRequest
-from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
-from bakeoff.pipeline.commands.comparison_report.latex_tables import TableStyle, hide_folders, write_tables
-from bakeoff.pipeline.commands.comparison_report.pictures import write_pictures
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.config.targets import TARGET_KEY, require_names, walk
 from bakeoff.pipeline.errors import UserError

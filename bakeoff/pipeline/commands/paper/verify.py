@@ -20,12 +20,12 @@ from scipy.stats import beta
 
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
+from bakeoff.pipeline.commands.comparison_report.latex_tables import TableStyle, write_tables
 from bakeoff.pipeline.commands.paper import capsule
 from bakeoff.pipeline.commands.paper.capsule import open_folder
 from bakeoff.pipeline.commands.paper.carried_runs import read_parquet
 from bakeoff.pipeline.commands.paper.contents import SCORE_COLUMNS, Score, read_scores
 from bakeoff.pipeline.commands.paper.request import VerifyRequest
-from bakeoff.pipeline.commands.comparison_report.latex_tables import TableStyle, write_tables
 from bakeoff.pipeline.config.engine import SHIPPED_FILES
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache

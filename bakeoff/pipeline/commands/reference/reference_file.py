@@ -14,8 +14,8 @@ import pandas as pd
 
 from bakeoff.pipeline.commands.compare.analysis import tabulate_means
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts, describe_differences, group_by
-from bakeoff.pipeline.commands.paper.carried_runs import FORMAT, MANIFEST, RUNS, SCORES, read_runs
 from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
+from bakeoff.pipeline.commands.paper.carried_runs import FORMAT, MANIFEST, RUNS, SCORES, read_runs
 from bakeoff.pipeline.commands.significance.folds import compute_corrected_t_test
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import count_nouns, cut_text, expand_home, format_percent, format_score, name_first

@@ -21,11 +21,11 @@ from scipy import stats
 import bakeoff
 from bakeoff.learners import REGISTRY
 from bakeoff.pipeline.audit import ACCEPTED_TAG
-from bakeoff.pipeline.commands.paper import methods
-from bakeoff.pipeline.commands.paper.methods import write_methods, write_references
 from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
 from bakeoff.pipeline.commands.comparison_report.latex_tables import write_tables
 from bakeoff.pipeline.commands.comparison_report.reports import render_report
+from bakeoff.pipeline.commands.paper import methods
+from bakeoff.pipeline.commands.paper.methods import write_methods, write_references
 from bakeoff.pipeline.tracking.store import open_store
 from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_stored_runs
 
