@@ -1,8 +1,6 @@
-"""Comparison of stored runs: select them, compare their scores, and store the reports as an MLflow run.
+"""Comparison of stored runs or of a table: select or read them, compare their scores, and keep the reports as a run.
 
-The run of a comparison is in a separate experiment, ``<experiment>-comparisons``. In the experiment of the compared
-runs, it would become the ``latest`` run and a row of the leaderboard, and its duration and status would affect resuming
-and estimates. Its artifacts are the reports and the list of the compared runs.
+What is compared on items, sizes of studies, seals and references are parts in other folders, found by their words.
 """
 
 from collections import Counter

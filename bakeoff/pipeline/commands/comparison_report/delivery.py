@@ -1,4 +1,7 @@
-"""Where a report goes: to standard output, into a file, or into the store as a run."""
+"""Where a report goes: to standard output or into a file, which is checked before any job runs.
+
+Nothing here loads NumPy, because commands import it before a sweep has set the number of threads.
+"""
 
 import sys
 from collections.abc import Callable

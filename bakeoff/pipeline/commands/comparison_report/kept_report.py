@@ -1,4 +1,8 @@
-"""A report that is kept in the store as a run."""
+"""A report that is kept in the store as a run, in the experiment of the comparisons.
+
+That experiment is a separate one, ``<experiment>-comparisons``. In the experiment of the compared runs, the run would
+become the ``latest`` one and a row of the leaderboard, and its duration and status would affect resuming and estimates.
+"""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,4 +1,8 @@
-"""A reference as a file, whose runs join a comparison as if their jobs had been run here."""
+"""A reference as a file, whose runs join a comparison as if their jobs had been run here.
+
+The file may come from anybody: it is limited in size, two of its files are checked by their digests before they are
+used, and its code is never run.
+"""
 
 from __future__ import annotations
 
