@@ -23,6 +23,7 @@ from scipy import stats
 import bakeoff
 from bakeoff.pipeline.commands.comparison_report.pictures import draw_ranks
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.dataset import content
 
 LEARNERS = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
 FORMATS = ("terminal", "csv", "json", "markdown", "latex", "html")
@@ -345,14 +346,15 @@ def test_a_table_is_not_stored_and_repeats_cannot_be_added_to_it(keys: dict[str,
         compare(make_folds(), **keys)
 
 
-def test_scores_that_expand_too_much_are_refused(tmp_path: Path) -> None:
-    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 500), ["a" * 1_000_000])
+def test_scores_that_expand_too_much_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 500), ["a" * 1000])
     parquet.write_table(pa.table({"dataset": texts}), tmp_path / "b.parquet")
     with gzip.open(tmp_path / "g.csv.gz", "wb") as stream:
-        for _ in range(300):
-            stream.write(b"dataset,learner,score" + b" " * 1_000_000)
+        stream.write(b"dataset,learner,score" + b" " * 500_000)
+    monkeypatch.setattr(content, "MIN_EXPANDED_BYTES", 100_000)
+    monkeypatch.setattr(content, "MAX_EXPANSION", 1)
     for name in ("b.parquet", "g.csv.gz"):
-        with pytest.raises(UserError, match=rf"{name} cannot be read as CSV or Parquet: it holds more than 268.4 MB"):
+        with pytest.raises(UserError, match=rf"{name} cannot be read as CSV or Parquet: it holds more than 100.0 kB"):
             bakeoff.compare(str(tmp_path / name), metric="accuracy")
 
 
