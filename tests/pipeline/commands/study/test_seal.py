@@ -18,7 +18,7 @@ from bakeoff.pipeline.commands.study.seal import REPEATS, Seal, _compare_candida
 from bakeoff.pipeline.tracking.history import read_runs_of_jobs
 from bakeoff.pipeline.tracking.store import Store, open_store
 
-JOBS = ("learner=knn,majority", "dataset=iris", "evaluation=kfold", "tracking.models=false")
+JOBS = ("learner=knn,majority", "dataset=iris", "evaluation=kfold", "tracking.models=false", "evaluation.folds=3")
 QUESTION = ("metrics=accuracy", "base=majority", "alpha=0.01")
 
 
@@ -154,7 +154,7 @@ def test_a_seal_is_refused(sealed: Bakeoff, words: tuple[str, ...], message: str
 
 
 def test_a_stop_rule_is_sealed_with_the_jobs_of_its_first_repeat(bakeoff: Bakeoff) -> None:
-    jobs = ("learner=knn,majority", "dataset=iris", "evaluation=repeated_kfold", "tracking.models=false")
+    jobs = (*JOBS[:2], "evaluation=repeated_kfold", *JOBS[3:])
     rule = ("metrics=accuracy", "until=sure", "repeats=2")
     answer = bakeoff("plan", "-m", *jobs, "seal=ours", *rule)
     assert answer.status == 0, answer.err
