@@ -17,6 +17,8 @@ from bakeoff.pipeline.commands.inspect.profile import (
     ColumnProfile,
     TableProfile,
     count_cells,
+    find_pairs,
+    list_quantiles,
     measure_association,
     render_page,
     write_dataset_file,
@@ -139,7 +141,7 @@ def _inspect_without_target(
     notes = (*raw.notes, *loaders.describe_left_out(columns))
     ordered = [column.name for column in columns if column.is_row_order][:1]
     suspicions = (*(str(UnusedOrder().report_order(raw.name, name)) for name in ordered), *_count_copies(frame))
-    return TableProfile(raw.name, raw.origin, len(frame), None, None, profiles, notes, suspicions)
+    return TableProfile(raw.name, raw.origin, len(frame), None, None, profiles, notes, suspicions, find_pairs(X))
 
 
 def inspect_dataset(dataset: Dataset) -> TableProfile:
@@ -173,6 +175,7 @@ def _make_profile(dataset: Dataset, columns: tuple[ColumnProfile, ...], frame: p
             *_find_rare_classes(dataset),
             *_count_copies(frame),
         ),
+        pairs=find_pairs(dataset.X),
     )
 
 
@@ -191,11 +194,13 @@ def _convert(cells: Cells, column: Column) -> pd.Series:
 
 
 def _profile(column: Column, cells: pd.Series, dataset: Dataset | None) -> ColumnProfile:
-    histogram = None if column.kind in KINDS_WITHOUT_HISTOGRAM else count_cells(cells)
+    has_histogram = column.kind not in KINDS_WITHOUT_HISTOGRAM
+    found = ColumnProfile(column, count_cells(cells), quantiles=list_quantiles(cells)) if has_histogram else None
+    found = found or ColumnProfile(column)
     if dataset is None or column.role == TARGET:
-        return ColumnProfile(column, histogram)
+        return found
     association = measure_association(cells.reset_index(drop=True), dataset.y)
-    return ColumnProfile(column, histogram, None if np.isnan(association) else association)
+    return found if np.isnan(association) else replace(found, association=association)
 
 
 def _profile_target(dataset: Dataset) -> ColumnProfile:
@@ -204,7 +209,7 @@ def _profile_target(dataset: Dataset) -> ColumnProfile:
     values = () if is_number else tuple(map(str, dataset.classes))
     kind = NUMERIC if is_number else NOMINAL
     column = Column(dataset.target, kind, f"target of {dataset.task}", TARGET, 0, cells.nunique(), values)
-    return ColumnProfile(column, count_cells(cells))
+    return ColumnProfile(column, count_cells(cells), quantiles=list_quantiles(cells))
 
 
 def _find_rare_classes(dataset: Dataset) -> Iterator[str]:

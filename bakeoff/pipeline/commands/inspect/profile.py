@@ -7,10 +7,10 @@ fraction of the target's variance that lies between the values of the column.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -50,6 +50,12 @@ DAY = "%Y-%m-%d"
 MAX_BINS = 10
 MIN_ROWS_PER_BIN = 10
 MIN_BINS = 2
+QUANTILES = {"least": 0.0, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "greatest": 1.0}
+MAX_PAIRED_COLUMNS = 20
+MAX_PAIRED_ROWS = 2000
+MIN_PAIR_ASSOCIATION = 0.1
+"""Pairs below this are not listed."""
+MAX_PAIRS = 20
 
 
 @dataclass(frozen=True)
@@ -84,11 +90,22 @@ class ColumnProfile:
     association : float or None
         The fraction of the target's variance that the column alone explains, from 0 to 1; None for the target, and if
         there is no target or it does not vary.
+    quantiles : mapping of str to str
+        The least, the quartiles and the greatest number or day; empty for other kinds.
     """
 
     column: Column
     histogram: Histogram | None = None
     association: float | None = None
+    quantiles: Mapping[str, str] = field(default_factory=dict)
+
+
+class Pair(NamedTuple):
+    """Two features, with the greater fraction of the variance of one that the other explains."""
+
+    first: str
+    second: str
+    association: float
 
 
 @dataclass(frozen=True)
@@ -110,6 +127,8 @@ class TableProfile:
         Notes on how the source was read and what is omitted.
     suspicions : tuple of str
         Sentences on suspicious rows, pairs of columns, and relations between columns and the target.
+    pairs : tuple of Pair
+        The pairs of features that are associated most, the first at most 20 features being compared.
     """
 
     name: str
@@ -120,6 +139,7 @@ class TableProfile:
     columns: tuple[ColumnProfile, ...]
     notes: tuple[str, ...]
     suspicions: tuple[str, ...]
+    pairs: tuple[Pair, ...] = ()
 
 
 def count_cells(column: pd.Series) -> Histogram | None:
@@ -141,6 +161,45 @@ def count_cells(column: pd.Series) -> Histogram | None:
     count = {"M": _count_dates, "f": _count_numbers}.get(kind, _count_values)
     counts = count(finite)
     return Histogram(tuple(map(str, counts.index)), tuple(map(int, counts)), len(present) - int(counts.sum()))
+
+
+def list_quantiles(column: pd.Series) -> dict[str, str]:
+    """Return the least, the quartiles and the greatest of the cells of a column as text.
+
+    Examples
+    --------
+    >>> list_quantiles(pd.Series([4.0, 1.0, 2.0, None, 9.0, 3.0]))
+    {'least': '1', '25 %': '2', 'median': '3', '75 %': '4', 'greatest': '9'}
+    """
+    present = column.dropna()
+    if present.dtype.kind not in "fM" or present.empty:
+        return {}
+    found = present.quantile(list(QUANTILES.values()), interpolation="nearest")
+    texts = found.map("{:.6g}".format) if present.dtype.kind == "f" else found.dt.strftime(DAY)
+    return dict(zip(QUANTILES, texts, strict=True))
+
+
+def find_pairs(X: pd.DataFrame) -> tuple[Pair, ...]:
+    """Return the pairs of columns that are associated most, the strongest first.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n, d)
+        Of more columns than `MAX_PAIRED_COLUMNS`, the first are compared; of more rows than `MAX_PAIRED_ROWS`, some.
+    """
+    rows = X.iloc[:: -(-len(X) // MAX_PAIRED_ROWS), :MAX_PAIRED_COLUMNS]
+    groups = {name: group_rows(rows[name]) for name in rows}
+    pairs = [
+        Pair(str(one), str(other), measure_pair(rows[one], groups[one], rows[other], groups[other]))
+        for one, other in combinations(rows, 2)
+    ]
+    strong = [pair for pair in pairs if pair.association >= MIN_PAIR_ASSOCIATION]
+    return tuple(sorted(strong, key=lambda pair: -pair.association)[:MAX_PAIRS])
+
+
+def measure_pair(one: pd.Series, groups: np.ndarray, other: pd.Series, other_groups: np.ndarray) -> float:
+    """Return the greater association of two columns (n,), each with the groups (n,) of the other."""
+    return float(np.fmax(measure_association(one, other_groups), measure_association(other, groups)))
 
 
 def _count_values(present: pd.Series) -> pd.Series:
@@ -347,6 +406,7 @@ def render_page(profile: TableProfile) -> str:
         "kinds": ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()),
         "target": next((each for each in profile.columns if each.column.role == TARGET), None),
         "has_associations": any(each.association is not None for each in profile.columns),
+        "n_paired": MAX_PAIRED_COLUMNS,
         "suspicions": [*profile.suspicions, *(sentence for column in columns for sentence in column.suspicions)],
         "describe_missing": _describe_missing,
         "list_values": list_values,

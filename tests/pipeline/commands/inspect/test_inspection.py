@@ -18,6 +18,7 @@ from bakeoff.pipeline.commands.inspect.profile import (
     Histogram,
     TableProfile,
     count_cells,
+    find_pairs,
     measure_association,
     render_page,
 )
@@ -87,6 +88,28 @@ def test_histograms_count_every_cell_that_is_there(titanic: TableProfile) -> Non
     sex = find(titanic, "sex").histogram
     assert sex is not None
     assert dict(zip(sex.labels, sex.counts, strict=True)) == {"female": 466, "male": 843}
+
+
+def test_numbers_have_quantiles_that_are_cells(titanic: TableProfile) -> None:
+    ages = wheel_frame("titanic")["age"].dropna()
+    quantiles = find(titanic, "age").quantiles
+    assert [float(quantiles[name]) for name in ("least", "median", "greatest")] == pytest.approx(
+        [ages.min(), ages.median(), ages.max()], rel=1e-5
+    )
+    assert find(titanic, "sex").quantiles == {}
+
+
+def test_pairs_of_columns_that_tell_the_same_are_listed_first() -> None:
+    codes = DRAW.integers(0, 3, 300)
+    X = pd.DataFrame({
+        "noise": DRAW.random(300),
+        "code": codes.astype(float),
+        "name": pd.Categorical(np.array(["a", "b", "c"])[codes]),
+        "fixed": 1.0,
+    })  # fmt: skip
+    (pair,) = find_pairs(X)
+    assert (pair.first, pair.second) == ("code", "name")
+    assert pair.association == pytest.approx(1)
 
 
 def test_associations_of_left_out_columns_are_measured_too(titanic: TableProfile) -> None:
@@ -284,7 +307,7 @@ def test_the_bars_of_a_histogram_have_the_heights_of_its_counts(page: Page) -> N
 def test_cells_of_a_file_become_no_elements_of_the_page_which_needs_nothing_but_itself(html: str, page: Page) -> None:
     assert EVIL not in html
     assert EVIL in page.text
-    assert page.elements["script"] == 1
+    assert page.elements["script"] == 2  # both of the page
     assert page.open == []
     assert page.get("src") == page.get("href") == []
 
