@@ -1,18 +1,13 @@
-"""The influence of columns on predictions: importances as bars, and the partial dependence on each column.
-
-Importances are a figure of a run; an explanation of a model contains both.
-"""
+"""The influence of columns on predictions: importances as bars."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, final
+from typing import final
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, score_headline
@@ -20,21 +15,18 @@ from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.figures.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
-    PHONE_INCHES,
     ROOM,
     TEXT_COLOUR,
-    add_legend,
     add_title,
     count_letters,
     in_style,
     make_panels,
-    use_whole_ticks,
     wrap_name,
 )
 from bakeoff.pipeline.figures.run_figure import FinishedRun, TabulatedFigure
 from bakeoff.pipeline.model.permutation import list_scored_parts, permute_columns
 from bakeoff.pipeline.stages.splitting import Splits
-from bakeoff.pipeline.text.wording import cut_text, format_count
+from bakeoff.pipeline.text.wording import cut_text
 
 WIDTH_INCHES = 7.0
 FRAME_INCHES = 1.2
@@ -104,39 +96,6 @@ class Importances(TabulatedFigure):
         return figure
 
 
-MISSING_DISTANCE = 0.25
-"""The distance of the point for missing cells from the greatest number, as a fraction of the axis."""
-CURVE_INCHES = 2.2
-VALUES_FRAME_INCHES = 0.5
-VALUE_INCHES = 0.22
-RUG_SHARE = 0.07
-"""The length of the lines for rows, as a fraction of the axis."""
-RUG: Any = {"color": TEXT_COLOUR, "alpha": 0.4, "linewidth": 0.8}
-
-
-class Curve(NamedTuple):
-    """The partial dependence on one column, at v values.
-
-    Attributes
-    ----------
-    labels : sequence of v str
-    positions : sequence of v (float or None)
-        The numeric positions; None for a value that is not a number, and for missing cells among numbers.
-    counts : sequence of v int
-        The number of rows at each value.
-    means : ndarray of shape (v, k)
-        The mean of each of the k outputs.
-    rug : sequence of float
-        Numbers of rows, each of which is a line below the curve.
-    """
-
-    labels: Sequence[str]
-    positions: Sequence[float | None]
-    counts: Sequence[int]
-    means: np.ndarray
-    rug: Sequence[float] = ()
-
-
 @in_style()
 def draw_importances(
     names: Sequence[str], means: np.ndarray, deviations: np.ndarray | None, score_change: str
@@ -163,60 +122,3 @@ def draw_importances(
     axes.grid(axis="x")
     axes.set_xlabel(wrap_name(score_change, int(LABEL_LETTERS_PER_INCH * figure.get_figwidth())))
     return figure
-
-
-@in_style()
-def draw_dependence(curve: Curve, outputs: Sequence[str], limits: tuple[float, float]) -> Figure:
-    """Draw the mean outputs for one column: as lines over numbers, or as dots beside other values.
-
-    Parameters
-    ----------
-    curve : Curve
-    outputs : sequence of k str
-        The names of the outputs.
-    limits : tuple of two floats
-        The ends of the axis of the outputs.
-    """
-    is_number = np.array([position is not None for position in curve.positions])  # (v,)
-    height = CURVE_INCHES if is_number.any() else VALUES_FRAME_INCHES + VALUE_INCHES * len(is_number)
-    figure, (axes,) = make_panels(width=PHONE_INCHES, height=height)
-    draw = _draw_curve if is_number.any() else _draw_values
-    lines = draw(axes, curve, is_number, limits)
-    if len(outputs) > 1:
-        add_legend(figure, "output", dict(zip(outputs, lines, strict=True)))
-    return figure
-
-
-def _draw_values(axes: Axes, curve: Curve, is_number: np.ndarray, limits: tuple[float, float]) -> list[Line2D]:
-    """Draw and return a dot for each output beside each value, the first on top."""
-    rows = np.arange(len(is_number))
-    names = [
-        f"{cut_text(label, count_letters())} ({format_count(count)})"
-        for label, count in zip(curve.labels, curve.counts, strict=True)
-    ]
-    axes.set_yticks(rows, names)
-    axes.set(xlim=limits, ylim=(len(rows) - 0.5, -0.5))
-    axes.grid()
-    return axes.plot(curve.means, rows, "o", markersize=6)
-
-
-def _draw_curve(axes: Axes, curve: Curve, is_number: np.ndarray, limits: tuple[float, float]) -> list[Line2D]:
-    """Draw and return a line through the numbers for each output, with missing cells as dots on the right."""
-    numbers = np.array(curve.positions, dtype=float)  # (v,), NaN for missing cells
-    lines = axes.plot(numbers[is_number], curve.means[is_number])
-    use_whole_ticks(axes)
-    low, high = limits
-    axes.vlines(curve.rug, low, low + RUG_SHARE * (high - low), **RUG)
-    axes.set_ylim(low, high)
-    axes.grid(axis="y")
-    if not is_number.all():
-        first, last = axes.get_xlim()
-        ticks = [float(tick) for tick in axes.get_xticks() if first <= tick <= last]
-        names = axes.xaxis.get_major_formatter().format_ticks(ticks)
-        place = last + MISSING_DISTANCE * (last - first)
-        axes.set_prop_cycle(None)
-        axes.plot([place], curve.means[~is_number], "o", markersize=6)
-        axes.set_xticks([*ticks, place], [*names, curve.labels[-1]])
-        # The label does not reach into that of the last number.
-        axes.get_xticklabels()[-1].set_horizontalalignment("left")
-    return lines

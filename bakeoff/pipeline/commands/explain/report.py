@@ -161,15 +161,13 @@ def _describe_parts(parts: LearnerParts) -> list[Section]:
 
 def _draw_dependences(explanation: Explanation) -> Iterator[str]:
     """Yield the picture of the partial dependence on each column, all with the same axis of the outputs."""
-    from bakeoff.pipeline.figures.importances import Curve, draw_dependence
+    from bakeoff.pipeline.commands.explain.pictures import draw_dependence
     from bakeoff.pipeline.figures.panels import narrowed, render_svg
 
     dependences = explanation.dependences
     low, high = min(each.means.min() for each in dependences), max(each.means.max() for each in dependences)
     margin = MARGIN_SHARE * (high - low) or 1.0
     for number, each in enumerate(dependences):
-        _, labels, positions, counts = zip(*each.points, strict=True)
-        curve = Curve(labels, positions, counts, each.means, each.rug.tolist())
         with narrowed():
-            figure = draw_dependence(curve, explanation.outputs.names, (low - margin, high + margin))
+            figure = draw_dependence(each, explanation.outputs.names, (low - margin, high + margin))
         yield render_svg(figure, f"dependence-{number}", f"Partial dependence on {each.column}")
