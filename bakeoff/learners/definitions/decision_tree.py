@@ -174,7 +174,8 @@ def draw_tree(problem: Problem, node: Node, current: Node, waiting: Collection[N
     text = name_feature(problem, node) if branches else write_counts(node.targets, problem.classes)
     if not branches and problem.classes is not None:
         text = f"{majority_vote(node.targets)} {text}"
-    return Branch(text, answer, branches, node is current)
+    rows = () if branches else problem.number_rows(np.unique(node.rows))
+    return Branch(text, answer, branches, node is current, rows)
 
 
 def work_queries(problem: Problem, tree: Node) -> Iterator[Step]:

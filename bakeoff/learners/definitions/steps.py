@@ -91,12 +91,13 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Branch:
-    """A drawing of a tree from one of its nodes down: the text in the node, and the answer that leads to it."""
+    """A drawing of a tree from one of its nodes down: its text, the answer that leads to it, the rows of a leaf."""
 
     text: str
     answer: str = ""
     branches: tuple[Branch, ...] = ()
     is_current: bool = False
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -278,8 +278,8 @@ STYLE_SHEET = re.compile(
     r'<svg(.*?) width="[\d.]+pt" height="[\d.]+pt"(.*?)<style type="text/css">\*\{(.*?)\}</style>', flags=re.DOTALL
 )
 """The size of a picture, and its style sheet, which would apply to the whole page."""
-ROW_NUMBER = re.compile(r' id="row:(\d+)"')
-"""The number of a row of a page's tables, to which a part of a picture belongs."""
+ROW_NUMBER = re.compile(r' id="row:([\d ]+)"')
+"""The numbers of rows of a page's tables, to which a part of a picture belongs."""
 LEFT_OUT = re.compile(r'<!--.*?-->\s*|<metadata>.*?</metadata>\s*| id="[\w.]+_\d{1,5}"', flags=re.DOTALL)
 """Comments, and group ids, which nothing refers to and which other pictures on the page also use."""
 

@@ -294,4 +294,6 @@ def _draw_node(axes: Axes, node: PlacedBranch) -> None:
     border = {"edgecolor": TEXT_COLOUR if is_current else OTHER_COLOUR, "linewidth": 2.2 if is_current else 0.9}
     weight = "bold" if is_current else "normal"
     text = wrap_name(node.branch.text, QUESTION_LETTERS)
-    axes.text(node.x, node.y, text, bbox={**BOX, **border}, fontweight=weight, zorder=4, **NODE_TEXT)
+    shown = axes.text(node.x, node.y, text, bbox={**BOX, **border}, fontweight=weight, zorder=4, **NODE_TEXT)
+    if node.branch.rows:
+        shown.set_gid(f"row:{' '.join(map(str, node.branch.rows))}")

@@ -66,6 +66,14 @@
     event.preventDefault();
     keys[event.key]();
   });
+  // The row under the pointer lights its leaf.
+  const light = (number) => {
+    for (const leaf of document.querySelectorAll("[data-row]")) leaf.classList.toggle("lit", leaf.dataset.row.split(" ").includes(number));
+  };
+  for (const row of rows) {
+    row.addEventListener("pointerenter", () => light(row.cells[0].textContent.trim()));
+    row.addEventListener("pointerleave", () => light(""));
+  }
   back.addEventListener("click", () => move(current - 1));
   forward.addEventListener("click", () => move(current + 1));
   play.addEventListener("click", toggle);
