@@ -20,6 +20,9 @@ from bakeoff.pipeline.config.requests import read_request
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import count_nouns, name_first
 
+PLACES = 9
+"""The decimals of points, by which 20 boxes of 0.05 points are 1 point."""
+
 
 @dataclass(frozen=True)
 class Marked:
@@ -49,12 +52,12 @@ class Marked:
     @property
     def points(self) -> float:
         """The points that were reached."""
-        return sum(mark.points for mark in self.marks)
+        return round(sum(mark.points for mark in self.marks), PLACES)
 
     @property
     def most(self) -> float:
         """The points that could be reached."""
-        return sum(mark.most for mark in self.marks)
+        return round(sum(mark.most for mark in self.marks), PLACES)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,13 @@ import pandas as pd
 import pytest
 from answer_sheets import SHEETS, read_codes, solve, write_answers
 
+from bakeoff.pipeline.commands.grade.answers import HandIn
 from bakeoff.pipeline.commands.grade.command import grade_answers
 from bakeoff.pipeline.commands.grade.grading import grade_class, read_folder
+from bakeoff.pipeline.commands.grade.marking import Mark, mark_sheet
 from bakeoff.pipeline.commands.grade.report import list_lines
 from bakeoff.pipeline.commands.grade.request import GradeRequest
+from bakeoff.pipeline.commands.grade.scheme import read_scheme
 from bakeoff.pipeline.commands.work.command import make_class_sheet, work_by_hand
 from bakeoff.pipeline.commands.work.request import WorkRequest
 from bakeoff.pipeline.errors import UserError
@@ -81,10 +84,12 @@ def test_a_class_is_marked_and_its_pages_are_written(
     assert re.search(rf"^class: 3 handed in of 3 sheets, mean .* of {marks['of'].mean():.3g}(;|$)", lines[-1])
 
 
-def test_names_can_be_hidden(sheets: Path, files: list[str], tmp_path: Path) -> None:
-    output = tmp_path / "marks"
-    grade_answers(GradeRequest(task=sheets, files=tuple(files), output=output, names="hide"))
+def test_names_can_be_hidden_and_the_points_of_a_sheet_set(sheets: Path, files: list[str], tmp_path: Path) -> None:
+    output, scheme = tmp_path / "marks", tmp_path / "scheme.yaml"
+    scheme.write_text("{total: 20}")
+    grade_answers(GradeRequest(task=sheets, files=tuple(files), output=output, names="hide", scheme=scheme))
     assert not any("Ada" in file.read_text() for file in output.iterdir())
+    assert pd.read_csv(output / "marks.csv")["of"].tolist() == [20, 20, 20]
 
 
 def test_the_order_of_the_files_has_no_effect(sheets: Path, files: list[str]) -> None:
@@ -167,17 +172,22 @@ SCHEMES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def right_marks(sheets: Path, keys: dict[str, dict[str, str]]) -> list[Mark]:
+    """Return the marks of a sheet whose answers are all right."""
+    code, answers = next(iter(keys.items()))
+    return mark_sheet(read_folder(sheets).make_key(code), HandIn("a.csv", code, "", answers), 4)
+
+
 @pytest.mark.parametrize(("scheme", "total"), SCHEMES)
-def test_a_scheme_sets_the_points(
-    sheets: Path, files: list[str], tmp_path: Path, scheme: str, total: float | None
-) -> None:
+def test_a_scheme_sets_the_points(right_marks: list[Mark], tmp_path: Path, scheme: str, total: float | None) -> None:
     file = tmp_path / "scheme.yaml"
     file.write_text(scheme)
-    first, *_ = grade_class(GradeRequest(task=sheets, files=tuple(files), scheme=file)).students
-    plain, *_ = grade_class(GradeRequest(task=sheets, files=tuple(files))).students
-    assert first.points == pytest.approx(first.most)
-    n_last = sum(mark.step == 5 for mark in plain.marks)
-    assert first.most == pytest.approx(total if total is not None else plain.most - n_last + (9 if n_last else 0))
+    marks = read_scheme(file, range(1, 9)).award(right_marks)
+    most = sum(mark.most for mark in marks)
+    assert sum(mark.points for mark in marks) == pytest.approx(most)
+    n_last = sum(mark.step == 5 for mark in marks)
+    assert most == pytest.approx(total if total is not None else len(marks) - n_last + (9 if n_last else 0))
 
 
 @pytest.mark.parametrize(
@@ -191,13 +201,11 @@ def test_a_scheme_sets_the_points(
         ("[1]", "must contain keys, such as"),
     ],
 )
-def test_a_scheme_that_does_not_fit_is_refused(
-    sheets: Path, files: list[str], tmp_path: Path, scheme: str, message: str
-) -> None:
+def test_a_scheme_that_does_not_fit_is_refused(tmp_path: Path, scheme: str, message: str) -> None:
     file = tmp_path / "scheme.yaml"
     file.write_text(scheme)
     with pytest.raises(UserError, match=re.escape(message)):
-        grade_class(GradeRequest(task=sheets, files=tuple(files), scheme=file))
+        read_scheme(file, (1, 5))
 
 
 def test_the_reasons_of_files_are_told_if_none_of_them_fits_the_scheme(sheets: Path, tmp_path: Path) -> None:
