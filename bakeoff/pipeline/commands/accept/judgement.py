@@ -34,7 +34,7 @@ from bakeoff.pipeline.commands.accept.line import (
     list_scored,
     read_line,
 )
-from bakeoff.pipeline.commands.accept.report import describe_line, list_lines, write_page
+from bakeoff.pipeline.commands.accept.report import list_lines, write_page
 from bakeoff.pipeline.commands.accept.request import FINAL, AcceptRequest
 from bakeoff.pipeline.commands.significance.folds import (
     CorrectedTTest,
@@ -44,6 +44,7 @@ from bakeoff.pipeline.commands.significance.folds import (
 )
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.tuning.race import Looks, correct_for_looks
+from bakeoff.pipeline.tables.document import make_plain
 from bakeoff.pipeline.text.wording import count_nouns, shorten_id
 from bakeoff.pipeline.tracking.history import read_runs_of_jobs
 from bakeoff.pipeline.tracking.names import find_run_id, parse_model_name, register_version
@@ -91,7 +92,19 @@ class AcceptResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document of ``to=json``: plain values, numbers unrounded, and None for what is not defined."""
-        return describe_line(self.line, self.verdict, self.decision, self.notes, self.digest)
+        document: dict[str, Any] = make_plain(
+            {
+                "verdict": self.verdict,
+                "decision": self.decision,
+                "n_counted": len(self.line.counted),
+                "n_left": self.line.n_left,
+                "level": self.line.level,
+                "notes": self.notes,
+                "sha256": self.digest,
+                "line": self.line,
+            }
+        )
+        return document
 
     def __repr__(self) -> str:
         return "\n".join(list_lines(self.line, self.decision, self.is_final, self.digest))

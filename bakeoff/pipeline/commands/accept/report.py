@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from bakeoff.pipeline.commands.accept.line import Decision, Line
-from bakeoff.pipeline.tables.document import make_plain
 from bakeoff.pipeline.tables.table import align_lines, make_table
 from bakeoff.pipeline.text.wording import count_nouns, format_change, format_score, shorten_id
 from bakeoff.pipeline.tracking.store_writer import MAX_TAG_LETTERS
@@ -94,25 +92,6 @@ def write_p(p: float) -> str:
     ('.0005', '.21')
     """
     return f"{p:.2g}".removeprefix("0")
-
-
-def describe_line(
-    line: Line, verdict: str, decision: Decision | None, notes: Sequence[str], digest: str
-) -> dict[str, Any]:
-    """Return an answer for programs."""
-    document: dict[str, Any] = make_plain(
-        {
-            "verdict": verdict,
-            "decision": decision,
-            "n_counted": len(line.counted),
-            "n_left": line.n_left,
-            "level": line.level,
-            "notes": notes,
-            "sha256": digest,
-            "line": line,
-        }
-    )
-    return document
 
 
 def write_page(line: Line) -> str:

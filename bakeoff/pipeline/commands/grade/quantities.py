@@ -205,19 +205,12 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 """The name of a function of a place -> the function."""
 PLAIN_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "abs": np.abs,
+    **{name: getattr(np, name) for name in ("abs", "exp", "log", "mean", "prod", "size", "sqrt", "sum")},
     "curvature": curvature,
     "entropy": lambda sizes: float(entropy(label_rows(sizes.astype(int)))),
-    "exp": np.exp,
     "gaussian": gaussian,
     "inverse": inverse,
-    "log": np.log,
-    "mean": np.mean,
-    "prod": np.prod,
     "reshape": lambda values, width: np.reshape(values, (-1, int(width))),
-    "size": np.size,
     "solve": np.linalg.solve,
-    "sqrt": np.sqrt,
-    "sum": np.sum,
 }
 """The name of a function of numbers -> the function."""

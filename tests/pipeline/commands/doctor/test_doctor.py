@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff, command_in
+from threadpoolctl import threadpool_limits
 
 import bakeoff as package
 from bakeoff.pipeline.audit.check import SEVERITIES, Check, Finding
@@ -51,9 +52,9 @@ def make_drifting_table() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def few_permutations() -> Iterator[None]:
-    """Let the search for weak slices, which is tested with that of `diff`, permute the errors less often."""
-    with pytest.MonkeyPatch.context() as patch:
+def little_work() -> Iterator[None]:
+    """Let the search for weak slices, which is tested with that of `diff`, permute less often, on one thread."""
+    with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
         patch.setattr(changed_rows, "N_PERMUTATIONS", 99)
         yield
 
