@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from os.path import abspath, commonpath, relpath
 from pathlib import Path
+from typing import Any
 
 from bakeoff.pipeline.commands.grade.request import GradeRequest
 from bakeoff.pipeline.errors import UserError
@@ -38,20 +39,26 @@ def grade_answers(request: GradeRequest) -> Answer:
     if request.output is not None:
         require_output_folder(request.output, "output")
     write: Callable[[Path], None]
+    rows: list[dict[str, Any]]
+    refused: Mapping[str, str] = {}
     if request.task.is_dir():
         marks = grade_class(request)
-        lines, write, is_refused = [*list_lines(marks)], partial(write_folder, marks=marks), bool(marks.refused)
+        lines, write, refused = [*list_lines(marks)], partial(write_folder, marks=marks), marks.refused
+        rows = [
+            {"sheet": each.label, "name": each.name, "points": each.points, "of": each.most} for each in marks.students
+        ]
     else:
         exercise = read_exercise(request.task)
         files = sorted({*request.files})
         # Files of the same name may lie in a folder for each student.
         common = commonpath([abspath(Path(file).parent) for file in files])
         rows = [{**judge_claim(exercise, Path(file)), "answer": relpath(file, common)} for file in files]
-        lines, write, is_refused = list_claims(rows), partial(write_claims, rows=rows), False
+        lines, write = list_claims(rows), partial(write_claims, rows=rows)
     for line in lines:
         print(show_controls(line))
     if request.output is not None:
         with fill_folder(request.output, "output") as folder:
             write(folder)
         print_note(f"marks.csv and the pages are in {request.output}")
-    return Answer("marks", lambda: {"sentences": lines}, EXIT_REFUSED if is_refused else 0)
+    document = {"marks": rows, "refused": refused, "sentences": lines}
+    return Answer("marks", lambda: document, EXIT_REFUSED if refused else 0)

@@ -61,7 +61,8 @@ def test_a_class_is_marked_and_its_pages_are_written(
     sheets: Path, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "marks"
-    assert grade_answers(GradeRequest(task=sheets, files=tuple(files), output=output)).status == 0
+    answer = grade_answers(GradeRequest(task=sheets, files=tuple(files), output=output))
+    assert answer.status == 0
     assert {file.name for file in output.iterdir()} == {
         "marks.csv",
         "boxes.csv",
@@ -73,6 +74,9 @@ def test_a_class_is_marked_and_its_pages_are_written(
     marks = pd.read_csv(output / "marks.csv")
     assert marks["points"].tolist()[:2] == marks["of"].tolist()[:2]
     assert marks["points"].iloc[2] == 0
+    document = answer.values()
+    assert [each["points"] for each in document["marks"]] == marks["points"].tolist()
+    assert document["refused"] == {}
     boxes = pd.read_csv(output / "boxes.csv")
     assert boxes.groupby("sheet")["box"].count().tolist() == marks["of"].astype(int).tolist()
     page = (output / "s02.html").read_text()
