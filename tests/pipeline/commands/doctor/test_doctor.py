@@ -266,8 +266,7 @@ def test_a_user_defined_check_of_a_trusted_package_is_used(place: Path) -> None:
         assert "trust" in bakeoff(*words).err
         answer = bakeoff(*words, "trust=[mine]")
     assert answer.status == 0, answer.err
-    assert "MY01" in answer.out
-    assert f"{2 * N} rows" in answer.out
+    assert re.search(rf"MY01 .* ({N}|{2 * N}) rows", answer.out)
 
 
 def test_a_page_has_findings_pictures_and_pages_of_checks(diagnoses: Mapping[str, Diagnosis]) -> None:
