@@ -31,8 +31,9 @@ BEFORE: Mapping[str, Sequence[Sequence[str]]] = {
 """Pages whose commands read runs that readers have already."""
 SHORTER: Mapping[str, Sequence[str]] = {
     REPEATED[0]: REPEATED[1:],
-    "learner=glob(*)": ["evaluation.folds=2", "tracking=none"],
-    "learner=glob(sklearn_*)": ["evaluation.folds=2", "tracking=none"],
+    "learner=knn,decision_tree,naive_bayes,logistic_regression,svm,perceptron": ["learner=knn,naive_bayes"],
+    "learner=glob(*)": ["learner=glob(d*)", "tracking=none"],
+    "learner=glob(sklearn_*)": ["learner=glob(sklearn_d*)", "tracking=none"],
     "evaluation=kfold": ["evaluation.folds=2"],
     "learner=random_forest": ["learner.n_estimators=10"],
     "figures=all": ["figures=[confusion_matrix,roc]"],

@@ -33,9 +33,11 @@ def read_once() -> Iterator[None]:
         for kind, place in SHIPPED.items():
             source = SourcesRegistry.instance().resolve(kind)
             patch.setattr(source, "load_config", _keep_files(source.load_config, place))
-        listed = _keep_lists(config_loader_impl.create_defaults_list)  # type: ignore[attr-defined]
-        patch.setattr(config_loader_impl, "create_defaults_list", listed)
-        patch.setattr(engine, "load_option_file", _keep_checks(engine.load_option_file))  # type: ignore[attr-defined]
+        for module, name, keep in (
+            (config_loader_impl, "create_defaults_list", _keep_lists),
+            (engine, "load_option_file", _keep_checks),
+        ):
+            patch.setattr(module, name, keep(getattr(module, name)))
         composed = _keep_compositions(ConfigLoaderImpl._compose_config_from_defaults_list)
         patch.setattr(ConfigLoaderImpl, "_compose_config_from_defaults_list", composed)
         yield
@@ -74,7 +76,7 @@ def _keep_lists(create: Callable[..., Any]) -> Callable[..., Any]:
     """Return a maker of lists of files that makes the list of each choice of options once."""
     lists: dict[str, Any] = {}
 
-    def create_defaults_list(repo: Any, config_name: str, overrides_list: Sequence[Any], **settings: Any) -> Any:
+    def create_defaults_list(repo: Any, config_name: str, overrides_list: list[Any], **settings: Any) -> Any:
         files = _describe_files(repo)
         if files is None:
             return create(repo, config_name, overrides_list, **settings)
