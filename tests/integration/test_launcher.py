@@ -22,6 +22,7 @@ from bakeoff.pipeline.errors import UserError, write_install_command
 from bakeoff.pipeline.sweep.jobs import FINISHED, Job, JobOutcome
 from bakeoff.pipeline.sweep.launcher import slurm
 from bakeoff.pipeline.sweep.launcher.payload import JobPayload, Launcher, SweepOrigin
+from bakeoff.pipeline.sweep.launcher.ray_cluster import RayLauncher
 from bakeoff.pipeline.tracking.sqlite_file import create_sqlite
 from bakeoff.pipeline.tracking.store import open_store
 
@@ -135,6 +136,16 @@ def test_a_later_submission_that_is_rejected_is_repeated_when_a_job_has_ended() 
     launcher.rejects = 2
     assert sorted(each.number for each in launcher.outcomes()) == [*range(6)]
     assert launcher.batches == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize(("n_running", "n_free"), [(0, 20), (15, 5), (25, 0)])
+def test_ray_has_at_most_ten_jobs_for_each_that_can_run(
+    monkeypatch: pytest.MonkeyPatch, n_running: int, n_free: int
+) -> None:
+    cluster = SimpleNamespace(is_initialized=lambda: True, cluster_resources=lambda: {"CPU": 5.0}, __spec__="")
+    monkeypatch.setitem(sys.modules, "ray", cluster)
+    launcher = RayLauncher({"init": {}, "remote": {"num_cpus": 2}})
+    assert launcher.count_free(n_running) == n_free
 
 
 def test_jobs_that_cannot_be_submitted_beside_none_are_refused() -> None:

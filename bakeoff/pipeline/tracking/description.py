@@ -3,7 +3,10 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from bakeoff.pipeline.audit import ACCEPTED_TAG, AuditVerdict, make_audit_tags
@@ -119,7 +122,11 @@ def name_run(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Seque
 def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], varying: Sequence[str]) -> str:
     """Return the name of a run without its dataset; for the arguments see `name_run`."""
     # An option "none" is written with its group, because "pruning=none" is clearer than "none".
-    values = dict(walk({**spec, **{key: option for key, option in choices.items() if option == "none"}}))
+    named = {**spec, **{key: option for key, option in choices.items() if option == "none"}}
+    values: dict[str, Any] = {}
+    for key in varying:
+        with suppress(KeyError, TypeError):  # it belongs to another option
+            values[key] = reduce(getitem, _find_path(key), named)
     # The order in which readers compare runs: experiment, learner, the learner's parameters, and the rest.
     keys = sorted(
         (key for key in varying if _is_named(key, values)),
@@ -132,7 +139,7 @@ def name_configuration(choices: Mapping[str, str], spec: Mapping[str, Any], vary
         elif choices.get(key, "none") != "none":
             words.append(choices[key])
         else:
-            words.append(f"{key.split('.')[-1]}={_name_value(values.get(_find_path(key)))}")
+            words.append(f"{key.split('.')[-1]}={_name_value(values.get(key))}")
     return " ".join(words if "learner" in keys else [*words, choices["learner"]])
 
 
@@ -145,12 +152,12 @@ def _name_value(value: Any) -> Any:
     return value
 
 
-def _is_named(key: str, values: Mapping[Path, Any]) -> bool:
+def _is_named(key: str, values: Mapping[str, Any]) -> bool:
     """Return whether a key may appear in a run's name: it belongs to the run and, if in the space, is searched."""
     if key.startswith(SPACE_PREFIX):
-        return values.get(_find_path(key)) is not None
+        return values.get(key) is not None
     # In a sweep over several learners, a key that varies may belong to another learner.
-    if key.startswith(LEARNER_PREFIX) and _find_path(key) not in values:
+    if key.startswith(LEARNER_PREFIX) and key not in values:
         return False
     return key.split(".")[0] not in UNNAMED_KEYS and key not in LONG_KEYS
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -51,6 +52,8 @@ from bakeoff.pipeline.tracking.stored_runs import (
 )
 
 FAILURE_TAGS = ("config_hash", "overrides", STOPPED_TAG, "mlflow.user", "host")
+MAX_HASHES_PER_QUERY = 30_000
+"""Each query for jobs reads the hashes of all runs; PostgreSQL allows twice as many values."""
 MAX_TIMED_RUNS = 500
 """The number of runs from which durations are estimated."""
 SIZE_KEYS = ("learner", "dataset", PROCESS_TAG, "rows_per_fold", "evaluation.folds", "evaluation.repeats")
@@ -91,7 +94,7 @@ def read_runs_of_jobs(store: Store, hashes: Collection[str]) -> list[JobRun]:
     A database is queried for many jobs at a time, which the filter language of servers does not allow.
     """
     if store.is_database:
-        batches = list_batches(hashes)
+        batches = list_batches(hashes, MAX_HASHES_PER_QUERY)
         return [JobRun(*row) for batch in batches for row in store.read(READ_RUNS_OF_JOBS, hashes=batch)]
     return [
         JobRun(
@@ -309,6 +312,11 @@ def count_looks(store: Store, dataset_digest: str, splits_digest: str = "", conf
     """
     hashes = {job for job, splits in _read_scored_jobs(store, dataset_digest) if splits_digest in ("", splits)}
     return len(hashes | {config_hash} - {""})
+
+
+def count_looks_by_splits(store: Store, dataset_digest: str) -> Counter[str | None]:
+    """Return the number of configurations that were scored on a dataset, by the fingerprint of their splits."""
+    return Counter(splits for job, splits in set(_read_scored_jobs(store, dataset_digest)) if job)
 
 
 def list_looks(store: Store, dataset_digest: str) -> set[str]:

@@ -114,8 +114,8 @@ HAS_VALUE = """
 AND run_uuid IN (SELECT run_uuid FROM {table} WHERE key = :key{number} AND value {sign} :value{number})
 """
 CONDITION = re.compile(
-    r"(status|(?:tags|params)\.`?([\w.]+)`?) (=|!=) '([^']*)'"
-    r"|metrics\.`?([\w./]+)`? (=|!=|<|<=|>|>=) (-?\d+(?:\.\d+)?)"
+    r"(status|(?:tags|params)\.`?([\w.]+)`?) *(=|!=) *'([^']*)'"
+    r"|metrics\.`?([\w./]+)`? *(=|!=|<|<=|>|>=) *(-?\d+(?:\.\d+)?)"
 )
 """A condition of MLflow's filter language on a status, a tag, a param or a metric."""
 READ_VALUES = {

@@ -14,6 +14,7 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking import history
 from bakeoff.pipeline.tracking.history import (
     count_looks,
+    count_looks_by_splits,
     end_orphans,
     find_failed_jobs,
     find_finished_runs,
@@ -22,6 +23,7 @@ from bakeoff.pipeline.tracking.history import (
     find_sweep_runs,
     measure_size,
     read_durations,
+    read_runs_of_jobs,
 )
 from bakeoff.pipeline.tracking.store import Store, open_store
 
@@ -42,11 +44,27 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 def test_many_jobs_are_all_found_however_old_their_runs_are(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bakeoff.pipeline.tracking.mlflow_tables.MAX_IDS_PER_QUERY", 7)
+    monkeypatch.setattr(history, "MAX_HASHES_PER_QUERY", 7)
     wanted = [*OLD, *NEW[:20], "lost", "never"]
     found = find_finished_runs(store, wanted)
     assert set(found) == {*OLD, *NEW[:20]}
     for key, run_id in found.items():
         assert store.client.get_run(run_id).data.tags["config_hash"] == key
+
+
+def test_the_hashes_of_the_store_are_read_once_for_thousands_of_jobs(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries: list[str] = []
+
+    def read(own: Store, query: str, **values: Any) -> Any:
+        queries.append(query)
+        return read_store(own, query, **values)
+
+    read_store = Store.read
+    monkeypatch.setattr(Store, "read", read)
+    assert len(read_runs_of_jobs(store, [f"{number}" for number in range(20_000)] + OLD)) == len(OLD)
+    assert len(queries) == 1
 
 
 def test_jobs_are_found_on_a_server_as_in_a_database(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,12 +156,15 @@ def test_each_configuration_counts_once_wherever_its_runs_are_and_whether_they_w
     assert count_looks(scored, "wine", "folds") == len({"knn", "svm", "tree"})
     assert count_looks(scored, "wine", "others") == 1
     assert count_looks(scored, "iris", "folds") == 0
+    counts = count_looks_by_splits(scored, "wine")
+    assert (counts["folds"], counts["others"], counts["of another dataset"]) == (3, 1, 0)
 
 
 def test_the_search_that_servers_are_asked_with_finds_the_same(scored: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Store, "is_database", False)
     assert count_looks(scored, "wine", "folds") == 3
     assert count_looks(scored, "wine") == 4
+    assert count_looks_by_splits(scored, "wine")["folds"] == 3
 
 
 def test_a_configuration_that_is_about_to_be_scored_counts_once(scored: Store) -> None:

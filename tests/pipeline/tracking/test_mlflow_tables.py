@@ -24,6 +24,7 @@ from bakeoff.pipeline.tracking.mlflow_tables import (
     DatabaseFile,
     FileConnection,
     create_tables,
+    find_run_ids,
     list_expected_tables,
     open_database,
 )
@@ -94,6 +95,8 @@ QUERIES = (
     "tags.mlflow.user != ''",
     "params.dataset = 'iris' and metrics.test_accuracy > 0.5",
     "metrics.test_log_loss != 0.3",
+    "metrics.test_accuracy>0.5 and params.dataset='iris'",
+    "metrics.test_accuracy>=  0.4",
     "attributes.run_name LIKE 'knn%' and tags.sweep IS NULL",
     "dataset.name = 'table'",
     "params.`learner.random_state` ILIKE '1%'",
@@ -127,6 +130,13 @@ def test_a_database_is_searched_as_by_mlflow(store: Store, query: str) -> None:
         # A search reads neither models nor sources.
         unread: Any = {"metrics": {}, "model_id": "", "source": ""}
         assert replace(ours, **unread) == replace(theirs, **unread)
+
+
+def test_a_condition_without_spaces_is_searched_without_mlflow(store: Store) -> None:
+    assert (
+        len(find_run_ids(store.client, store.experiment_id, "metrics.test_accuracy>0.5 and status='FINISHED'") or ())
+        == 2
+    )
 
 
 def test_runs_and_registered_versions_are_read_from_a_database_as_by_mlflow(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.stages.scoring.metrics import ERROR
 from bakeoff.pipeline.stages.scoring.scorers import describe_definition, find_bounds, has_fixed_scale
 from bakeoff.pipeline.text.wording import count_nouns, format_range
-from bakeoff.pipeline.tracking.history import count_looks, list_looks
+from bakeoff.pipeline.tracking.history import count_looks_by_splits, list_looks
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better, read_metric_entries
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import TRIED_TAG, read_series
@@ -319,6 +319,7 @@ def _describe_dataset(name: str, grid: Grid, cells: Mapping[CellKey, Cell], stor
     n_repeats = len(runs) * int(params.get("evaluation.repeats", "1"))
     splits_digests = tuple(each.splits_digest for each in runs)
     jobs = {each.run.tags.get("config_hash"): each.splits_digest for key in keys for each in grid[key] if each.series}
+    looks = count_looks_by_splits(store, runs[0].digest)
     n_carried = Counter(jobs[job] for job in jobs.keys() - list_looks(store, runs[0].digest))
     return ComparedDataset(
         name=name,
@@ -327,5 +328,5 @@ def _describe_dataset(name: str, grid: Grid, cells: Mapping[CellKey, Cell], stor
         n_folds=n_folds,
         folds_per_repeat=max(n_folds // n_repeats, 1),
         splits_digests=splits_digests,
-        n_looks=max(count_looks(store, runs[0].digest, splits) + n_carried[splits] for splits in splits_digests),
+        n_looks=max(looks[splits] + n_carried[splits] for splits in splits_digests),
     )
