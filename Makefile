@@ -78,4 +78,4 @@ $(VENV)/installed-%: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-extras .venv-next site build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* htmlcov
+	rm -rf $(VENV) .venv-extras .venv-ray .venv-next site build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* htmlcov

@@ -30,17 +30,34 @@ def cluster() -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in LOOPBACK.items():
             patch.setenv(name, value)
-        from ray.cluster_utils import Cluster
-
         terminate = signal.getsignal(signal.SIGTERM)
-        node = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "include_dashboard": False}
-        nodes = Cluster(initialize_head=True, head_node_args=node)
+        nodes = start_cluster()
         try:
-            nodes.add_node(num_cpus=1, node_ip_address="127.0.0.1")
             yield nodes.address
         finally:
             nodes.shutdown()
             signal.signal(signal.SIGTERM, terminate)  # Ray has put its own in its place
+
+
+def start_cluster() -> Any:
+    """Start two nodes, once more if Ray's own start fails; if it fails again, skip the tests with its reason.
+
+    Ray gives a node 30 seconds to start, which may not suffice on a machine with other work.
+    """
+    from ray.cluster_utils import Cluster
+
+    reasons: list[str] = []
+    for _ in range(2):
+        nodes = Cluster()
+        try:
+            for _ in range(2):
+                nodes.add_node(num_cpus=1, node_ip_address="127.0.0.1", include_dashboard=False)
+        except Exception as error:
+            nodes.shutdown()
+            reasons.append(f"{type(error).__name__}: {error}")
+        else:
+            return nodes
+    pytest.skip(f"Ray did not start here, twice: {'; '.join(reasons)}")
 
 
 def sweep(folder: Path, cluster: str, *words: str) -> subprocess.CompletedProcess[str]:

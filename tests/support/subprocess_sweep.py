@@ -27,7 +27,7 @@ def bakeoff(folder: Path, *words: str, **variables: str) -> subprocess.Completed
     """Run the command in a folder."""
     return subprocess.run(
         [sys.executable, "-m", "bakeoff", *words], cwd=folder, env={**os.environ, **variables}, capture_output=True,
-        text=True, timeout=300, check=False,
+        text=True, timeout=900, check=False,
     )  # fmt: skip
 
 
