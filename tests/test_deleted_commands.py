@@ -96,7 +96,7 @@ def test_everything_else_works_without_the_folder_of_a_command(folder: str, answ
     assert "0.3333" in sweep
 
 
-PART_LINES: Sequence[tuple[str, ...]] = (
+PART_LINES: Sequence[Sequence[str]] = (
     ("compare", "scores.csv", "greater_is_better=true", "item=dataset"),
     ("compare", "scores.csv", "greater_is_better=true", "plan=0.1"),
     ("plan", "-m", "learner=knn,svm", "difference=0.1"),
@@ -109,8 +109,8 @@ def test_a_word_whose_folder_was_deleted_is_refused_and_its_verb_works(tmp_path:
     copy_without({module.split(".")[1] for module in PARTS.values()}, tree)
     rows = [f"{dataset},{learner},{number}" for dataset in "ab" for number, learner in enumerate(("knn", "svm"))]
     (tmp_path / "scores.csv").write_text("\n".join(["dataset,learner,score", *rows]))
-    lines = [PART_LINES[0][:3], *PART_LINES]
-    compared, *refused = make_calls([Call("bakeoff", list(words), str(tmp_path), str(tree)) for words in lines])
+    lines: list[Sequence[str]] = [PART_LINES[0][:3], *PART_LINES]
+    compared, *refused = make_calls([Call("bakeoff", [*words], str(tmp_path), str(tree)) for words in lines])
     assert "svm has the best mean rank" in compared.output
     for words, answer in zip(PART_LINES, refused, strict=True):
         word = next(part for part in PARTS if any(each.startswith(f"{part}=") for each in words))

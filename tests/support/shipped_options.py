@@ -84,7 +84,7 @@ def _keep_lists(create: Callable[..., Any]) -> Callable[..., Any]:
         key = repr((files, config_name, choices, settings))
         if key not in lists:
             lists[key] = create(repo, config_name, overrides_list, **settings)
-        values = Overrides(repo, overrides_list).config_overrides  # type: ignore[arg-type]
+        values = Overrides(repo, overrides_list).config_overrides
         return replace(lists[key], config_overrides=values)
 
     return create_defaults_list

@@ -175,8 +175,8 @@ def list_quantiles(column: pd.Series) -> dict[str, str]:
     if present.dtype.kind not in "fM" or present.empty:
         return {}
     found = present.quantile(list(QUANTILES.values()), interpolation="nearest")
-    texts = found.map("{:.6g}".format) if present.dtype.kind == "f" else found.dt.strftime(DAY)
-    return dict(zip(QUANTILES, texts, strict=True))
+    notation = ".6g" if present.dtype.kind == "f" else DAY
+    return {name: format(value, notation) for name, value in zip(QUANTILES, found, strict=True)}
 
 
 def find_pairs(X: pd.DataFrame) -> tuple[Pair, ...]:
