@@ -132,6 +132,9 @@ def make_many_runs(folder: Path, first: Path, n_runs: int) -> None:
     found = run(folder, [sys.executable, "-c", HASHES.format(words=DONE)])[1]
     hashes = next(line for line in found.splitlines() if line.startswith("hashes ")).split()[1:]
     with closing(sqlite3.connect(folder / "outputs" / "mlflow.db")) as database:
+        # With a hundred thousand runs, the pages of the indices do not fit into the cache of 2 MB.
+        database.execute("PRAGMA cache_size = -1000000")
+        database.execute("PRAGMA synchronous = OFF")
         for name, n_old in ((MAIN, N_FIRST), (OTHER, 1)):
             _plan_copies(database, name, n_runs // n_old - 1)
             for table in ("runs", "tags", "params", "metrics", "latest_metrics", "inputs", "logged_models"):

@@ -148,7 +148,7 @@ def write_condition(field: str, value: str) -> str:
     return f"{field} = {mark}{value}{mark}"
 
 
-def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
+def search_stored_runs(store: Store, query: str = "", keys: Keys = None, metrics: Keys = None) -> list[StoredRun]:
     """Return the runs of the experiment that a query of the user selects, the newest first.
 
     Parameters
@@ -156,6 +156,8 @@ def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
     store : Store
     query : str
         A query in MLflow's filter language; empty for all runs.
+    keys, metrics : collection of str, optional
+        What is needed, as for `search_runs`.
 
     Raises
     ------
@@ -163,7 +165,7 @@ def search_stored_runs(store: Store, query: str = "") -> list[StoredRun]:
         The query is not in MLflow's filter language.
     """
     try:
-        return list(search_runs(store, query))
+        return list(search_runs(store, query, keys=keys, metrics=metrics))
     except list_store_errors() as error:
         reason = " ".join(str(error).split()).removeprefix("INVALID_PARAMETER_VALUE: ")
         raise UserError(

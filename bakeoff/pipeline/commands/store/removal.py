@@ -211,7 +211,7 @@ def _find_run_ids(store: Store, request: RemovalRequest) -> list[str]:
         return find_sweep_runs(store, request.sweep)
     if not request.filter:
         return [find_run_id(store, word, must_be_readable=False) for word in request.runs]
-    found = search_stored_runs(store, request.filter)
+    found = search_stored_runs(store, request.filter, keys=[], metrics=[])
     if not found:
         raise UserError(f"filter={request.filter!r} selects no run in {store.uri}.")
     return [run.run_id for run in found]
