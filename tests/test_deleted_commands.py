@@ -110,7 +110,7 @@ def test_a_word_whose_folder_was_deleted_is_refused_and_its_verb_works(tmp_path:
     rows = [f"{dataset},{learner},{number}" for dataset in "ab" for number, learner in enumerate(("knn", "svm"))]
     (tmp_path / "scores.csv").write_text("\n".join(["dataset,learner,score", *rows]))
     lines: list[Sequence[str]] = [PART_LINES[0][:3], *PART_LINES]
-    compared, *refused = make_calls([Call("bakeoff", [*words], str(tmp_path), str(tree)) for words in lines])
+    compared, *refused = make_calls([Call("bakeoff", [[*words]], str(tmp_path), str(tree)) for words in lines])
     assert "svm has the best mean rank" in compared.output
     for words, answer in zip(PART_LINES, refused, strict=True):
         word = next(part for part in PARTS if any(each.startswith(f"{part}=") for each in words))
