@@ -37,6 +37,11 @@ from bakeoff.pipeline.tracking.stored_config import list_files
 
 ROWS, CODE, VERSIONS = "rows", "code", "versions"
 """What may have changed since a study, and can be undone."""
+CURES: Mapping[str, str] = {
+    ROWS: "a capsule that was written with data=true has the rows of the study",
+    VERSIONS: "python=FILE, an interpreter with the versions of the study, undoes them",
+}
+"""What undoes a change."""
 
 
 @dataclass(frozen=True)
@@ -205,12 +210,13 @@ def explain_flips(
     ]
     rest = ""
     if not all(found):
-        rest = _describe_rest(jobs, {number: renewed[number] for number in again}, now.run(again), changes)
+        cures = [CURES[what] for what in changes if what not in undone]
+        rest = _describe_rest(jobs, {number: renewed[number] for number in again}, now.run(again), changes, cures)
     causes = [f"{join_words(each)} (undone: as before)" if each else rest for each in found]
     return [replace(flip, cause=cause) for flip, cause in zip(flips, causes, strict=True)]
 
 
-def _describe_rest(jobs: Jobs, renewed: Jobs, repeated: Jobs, changes: Mapping[str, str]) -> str:
+def _describe_rest(jobs: Jobs, renewed: Jobs, repeated: Jobs, changes: Mapping[str, str], cures: Sequence[str]) -> str:
     """Return what is known about other verdicts if no change alone explains them: chance, or all that was recorded."""
     moving = [own.run.name for number, own in renewed.items() if compare_scores(own, repeated[number]).differences]
     if moving:
@@ -219,4 +225,4 @@ def _describe_rest(jobs: Jobs, renewed: Jobs, repeated: Jobs, changes: Mapping[s
     moved = [number for number, own in renewed.items() if compare_scores(jobs[number], own).differences]
     tags = [change.name for number in moved for change in find_changes(jobs[number].run.tags, renewed[number].run.tags)]
     known = name_first(dict.fromkeys([*reasons, *changes.values(), *tags]))
-    return f"not found; changed since: {known or 'nothing recorded'}"
+    return "; ".join(["not found", *cures, f"changed since: {known or 'nothing recorded'}"])

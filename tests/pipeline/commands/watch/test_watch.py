@@ -141,6 +141,8 @@ def test_another_version_is_named_by_an_environment_that_has_the_old_one(
     use(bakeoff.folder / "new" / "site-packages", monkeypatch)
     answer = bakeoff("watch", "s.zip", TRUST, "python=python", "to=json")
     assert set(read_flips(answer).values()) == {f"other versions: {PACKAGE} 1.0 → 2.0 (undone: as before)"}
+    (cause,) = {*read_flips(bakeoff("watch", "s.zip", TRUST, "to=json")).values()}
+    assert cause.startswith("not found; python=FILE, an interpreter with the versions of the study, undoes them; ")
 
 
 def test_new_rows_are_named(bakeoff: Bakeoff) -> None:
