@@ -34,12 +34,13 @@ REFERENCE = re.compile(r"\$\\?\{oc\.env\\?:([^{},\s\\]+)\\?\}")
 PLAIN_REFERENCE = "$REFERENCE"
 SHORT_REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
 """A reference to an environment variable in an address."""
-ADDRESS = re.compile(r"(?<![\w+.-])(?:(?![A-Za-z])[\w+.-])*+([A-Za-z][\w+.-]*+)\\?://[^\s'\"]*+")
+ADDRESS = re.compile(r"(?<![\w+.-])(?:(?![A-Za-z])[\w+.-])*([A-Za-z][\w+.-]*)\\?://[^\s'\"]*")
 """An address in a text; in the words of a sweep, a backslash precedes a colon.
 
-The search begins only where a word begins, and never returns to letters that were read.
+The search begins only where a word begins, and no letter that was read can be read in another way. Possessive
+quantifiers would say so, but Python 3.11.2 finds wrong groups with them.
 """
-USER_PART = re.compile(r"://(?:[^\s'\"/@:\\]*+(\\?:))?([^\s'\"@]*+(?:@[^\s'\"@/,:?]*+(?=@))*+)(@?)")
+USER_PART = re.compile(r"://(?:[^\s'\"/@:\\]*(\\?:))?([^\s'\"@]*(?:@[^\s'\"@/,:?]*(?=@))*)(@?)")
 """The part between ``://`` and the host: a user, a colon and a password, or a single word; or all letters up to the end
 of an address without a user."""
 OPTION = re.compile(r"([?&;])([\w.-]+)=([^&;\s'\",\])}]*)")
