@@ -55,6 +55,7 @@ STORED: Mapping[str, Sequence[str]] = {
     "docs/paper.md": [WITHOUT_MODEL],
     "docs/reference.md": [WITHOUT_MODEL],
     "docs/replay.md": [],
+    "docs/report.md": [WITHOUT_MODEL],
     "docs/sweeps.md": [WITHOUT_MODEL],
     "docs/watch.md": [WITHOUT_MODEL],
 }

@@ -92,7 +92,7 @@ def test_the_size_of_a_picture_is_that_of_the_page() -> None:
 @pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
 @pytest.mark.parametrize("name", ["iris", "diabetes"])
 def test_no_text_is_cut_too_small_or_over_another_one(tmp_path: Path, name: str) -> None:
-    learner: Any = learners.GaussianNB() if name == "iris" else learners.Ridge()
+    learner: Any = learners.NaiveBayesClassifier() if name == "iris" else learners.Ridge()
     run = finish(make_experiment(rename(load_bundled(name)), learner, splitter=KFold(folds=3)))
     drawn: list[Any] = [figures.Importances(repeats=1)]
     if name == "iris":

@@ -295,7 +295,7 @@ def test_drawn_candidates_have_the_scores_that_they_have_in_the_whole_grid(learn
     assert all(getattr(best[-1], name) == first_best[name] for name in SPACE)
 
 
-SEEDS = (0, 1)
+SEEDS = (0, 3)
 
 
 @pytest.mark.parametrize("learner", [KNeighborsClassifier(), KNeighbors()], ids=["each alone", "along a path"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -65,8 +66,7 @@ def archive(folder: Path) -> None:
     with tarfile.open(folder.with_name("folder.tar"), "w") as tar:
         tar.add(folder, arcname=folder.name)
     shutil.rmtree(folder)
-    with tarfile.open(folder.with_name("folder.tar")) as tar:
-        tar.extractall(folder.parent, filter="fully_trusted")
+    subprocess.run(["tar", "-xf", "folder.tar"], cwd=folder.parent, check=True)
 
 
 def replace_folder(make: Callable[[Path], object]) -> Callable[[Path], None]:
