@@ -83,6 +83,7 @@ FINISH_MODEL = "UPDATE logged_models SET status = ?, last_updated_timestamp_ms =
 INSERT_NAME = "INSERT OR IGNORE INTO registered_models (name, creation_time) VALUES (:name, :now)"
 TOUCH_NAME = "UPDATE registered_models SET last_updated_time = :now WHERE name = :name"
 IS_NEW_VERSION = "name = :name AND source = :source AND creation_time = :now"
+"""A model is not registered twice under a name in a millisecond, so this is a version that this call has added."""
 INSERT_VERSION = f"""
 INSERT INTO model_versions (name, version, creation_time, last_updated_time, description, current_stage, source,
 storage_location, run_id, status)

@@ -66,8 +66,9 @@ def write_everything(writer: StoreWriter) -> None:
         alias = "champion" if status == "FINISHED" else ""
         tags = {"dataset": "iris", "ä": "ü\n"}
         writer.register_version(NewVersion("chosen", "newest", model_id, source, run_id, tags, "two\nlines"))
-        writer.register_version(NewVersion("chosen", alias, model_id, source, run_id, {}, ""))
-        writer.finish_model(writer.create_model("0", "named", run_id)[0])
+        named_id, source = writer.create_model("0", "named", run_id)
+        writer.finish_model(named_id)
+        writer.register_version(NewVersion("chosen", alias, named_id, source, run_id, {}, ""))
         writer.create_model("0", "unfinished", run_id)
         writer.end_run(run_id, status, 1234567)
     writer.create_run("0", "an open run", {})
