@@ -444,19 +444,26 @@ def keep_writable(stream: TextIO) -> TextIO:
 
 @final
 class LastingFile(io.FileIO):
-    """A file descriptor that discards data written to a closed pipe.
+    """A file descriptor that discards data once its file can no longer be written.
 
-    The experiment continues, so that no run is lost because the reader of its output has ended.
+    If the reader of a pipe has ended, the experiment continues, so that no run is lost. Any other error, such as a full
+    disk, is raised once: what is still buffered when the process ends is discarded.
     """
 
     def write(self, data: ReadableBuffer) -> int:
-        """Write bytes and return their number; once there is no reader, discard them and all further bytes."""
+        """Write bytes and return their number; after an error, discard all further bytes.
+
+        Raises
+        ------
+        OSError
+            The bytes cannot be written, for another reason than a pipe without a reader.
+        """
         try:
             return super().write(data)
         except OSError as error:
-            if error.errno not in CLOSED_PIPE:
-                raise
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
+            if error.errno not in CLOSED_PIPE:
+                raise
             return super().write(data)
