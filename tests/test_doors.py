@@ -59,16 +59,16 @@ OUTSIDE = {
 VALIDATION_HELPERS = ("sklearn.base", "sklearn.utils", "sklearn.exceptions")
 ONE_DOOR = {
     "mlflow": ("tracking",),
-    "hydra": ("config", "sweep"),
+    "hydra": ("config", "sweep", "commands/search"),
     "omegaconf": ("config", "sweep"),
-    "optuna": ("sweep/study",),
+    "optuna": ("commands/search",),
     "matplotlib": ("figures", "commands/comparison_report"),
     "ray": ("sweep/launcher",),
     "submitit": ("sweep/launcher",),
     "jinja2": ("tables",),
     "arff": ("stages",),
     "openpyxl": ("stages",),
-    "sqlalchemy": ("stages", "sweep/study", "tracking"),
+    "sqlalchemy": ("stages", "commands/search", "tracking"),
     "starlette": ("commands/serve",),
     "uvicorn": ("commands/serve",),
 }

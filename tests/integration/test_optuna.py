@@ -31,8 +31,8 @@ from bakeoff.pipeline.sweep.jobs import JobProgress
 from bakeoff.pipeline.tracking.heartbeat import MAX_SILENT_SECONDS
 
 optuna: Any = extras.load("optuna")
-space_module = import_module("bakeoff.pipeline.sweep.study.space")
-study_key = import_module("bakeoff.pipeline.sweep.study.storage")
+space_module = import_module("bakeoff.pipeline.commands.search.space")
+study_key = import_module("bakeoff.pipeline.commands.search.storage")
 pytestmark = pytest.mark.extra("optuna")
 
 DOCS = Path(__file__).parents[2] / "docs" / "optuna.md"
@@ -209,7 +209,7 @@ def test_without_a_store_no_trial_of_another_machine_is_taken_for_lost(bakeoff: 
 
 
 def test_a_trial_whose_process_was_killed_before_it_named_itself_is_replaced(bakeoff: Bakeoff) -> None:
-    bakeoff.patch.setattr("bakeoff.pipeline.sweep.study.trials.SIGNING_SECONDS", 0.1)
+    bakeoff.patch.setattr("bakeoff.pipeline.commands.search.trials.SIGNING_SECONDS", 0.1)
     search(bakeoff, *NEIGHBOURS, n_trials=1)
     study(bakeoff).ask()
     search(bakeoff, *NEIGHBOURS, n_trials=2)
@@ -220,7 +220,7 @@ def test_a_trial_whose_process_was_killed_before_it_named_itself_is_replaced(bak
 def test_wilcoxon_stops_a_trial_that_four_folds_show_to_be_worse_than_the_best() -> None:
     shared = optuna.create_study(direction="maximize", pruner=optuna.pruners.WilcoxonPruner(p_threshold=0.1))
     key = study_key.StudyKey("study", (study_key.Objective("validation_accuracy", "maximize"),), {})
-    jobs = import_module("bakeoff.pipeline.sweep.study.trials").TrialSearch(
+    jobs = import_module("bakeoff.pipeline.commands.search.trials").TrialSearch(
         shared, None, key, 1, None, None, batch_size=1
     )
     decisions = []

@@ -219,7 +219,7 @@ COMMANDS: Mapping[str, Command] = {
 MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "accept": ("compare", "comparison_report", "significance"),
     "compare": ("comparison_report", "significance"),
-    "diff": ("compare", "comparison_report", "significance"),
+    "diff": ("compare", "comparison_report", "explain", "significance"),
     "doctor": ("compare", "diff", "comparison_report", "significance"),
     "grade": ("work",),
     "items": ("compare", "comparison_report", "significance"),

@@ -141,7 +141,7 @@ class PlanningSweeperSchema:
 class OptunaSweeperSchema:
     """The types of the keys in ``conf/hydra/sweeper/optuna.yaml``."""
 
-    _target_: str = "bakeoff.pipeline.sweep.plugin.OptunaSweeper"
+    _target_: str = "bakeoff.pipeline.commands.search.command.OptunaSweeper"
     sampler: dict[str, Any] = field(default_factory=dict)
     pruner: dict[str, Any] = field(default_factory=dict)
     n_trials: int = 20

@@ -46,6 +46,7 @@ FREE_SETTING = re.compile(
 """Settings with any value. The names in a sampler or pruner are checked like those of an experiment."""
 OWN_PLUGINS = (
     "bakeoff.pipeline.sweep.plugin.",
+    "bakeoff.pipeline.commands.search.command.",
     "bakeoff.pipeline.sweep.launcher.",
 )
 BASIC_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"

@@ -1,4 +1,4 @@
-"""The sweepers that Hydra's configuration names: one plans all jobs of a sweep, and the other runs a study."""
+"""The sweeper that Hydra's configuration names: it plans all jobs of a sweep."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.config.targets import name_key, walk
 from bakeoff.pipeline.config.words import reject_unread_space
-from bakeoff.pipeline.errors import UserError, require_package
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.command import (
     SPACE_METHODS,
     SweepCommand,
@@ -118,27 +118,3 @@ def _match_entries(job: Job, entries: Sequence[Mapping[str, Any]]) -> list[bool]
 def _is_same(found: Any, value: Any) -> bool:
     """Return whether a value of a job is the given one; those of a job that could not be composed are texts."""
     return bool(found == value) or str(found).casefold() == str(value).casefold()
-
-
-class OptunaSweeper:
-    """Final: lets Optuna, which is imported when a study starts, choose the jobs of a sweep.
-
-    Parameters
-    ----------
-    params : mapping of str to str
-        As for `PlanningSweeper`, but a single mapping.
-    **settings
-        The fields of `bakeoff.pipeline.sweep.study.storage.StudySettings`.
-    """
-
-    def __init__(self, params: Any, **settings: Any) -> None:
-        self.params = params
-        self._settings = settings
-
-    def run(self, command: SweepCommand) -> SweepReport:
-        """Run the study that a command describes."""
-        require_package("optuna", "hydra/sweeper=optuna")
-        from bakeoff.pipeline.sweep.study.storage import StudySettings
-        from bakeoff.pipeline.sweep.study.sweeper import run_study
-
-        return run_study(StudySettings(**self._settings), command)

@@ -23,7 +23,7 @@ import pandas as pd
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
-from bakeoff.pipeline.model.tree_rules import Branch, describe_path, trace_feature, walk_leaves
+from bakeoff.pipeline.commands.explain.tree_rules import Branch, describe_path, trace_feature, walk_leaves
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.text.wording import equate_p, format_percent
 

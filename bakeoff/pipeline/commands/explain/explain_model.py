@@ -18,12 +18,12 @@ import pandas as pd
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
+from bakeoff.pipeline.commands.explain.tree_rules import MISSING, Feature, Rule, list_rules, trace_features
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import Experiment, score_headline
 from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.model.permutation import Score, ScoredPart, permute_columns
 from bakeoff.pipeline.model.training_record import TrainingRecord
-from bakeoff.pipeline.model.tree_rules import MISSING, Feature, Rule, list_rules, trace_features
 from bakeoff.pipeline.stages.calibration import DECISION, PROBABILITY
 from bakeoff.pipeline.stages.preprocessing.transformers import NOMINAL, NUMERIC, ORDERED, find_kind
 from bakeoff.pipeline.stages.scoring.predictions import (

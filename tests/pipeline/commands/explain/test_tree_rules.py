@@ -28,8 +28,8 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier as SklearnTree
 
 from bakeoff import learners
+from bakeoff.pipeline.commands.explain.tree_rules import Rule, list_rules, trace_features
 from bakeoff.pipeline.config.options import CONF
-from bakeoff.pipeline.model.tree_rules import Rule, list_rules, trace_features
 from bakeoff.pipeline.stages.preprocessing import (
     AsNominal,
     AutoPreprocessing,

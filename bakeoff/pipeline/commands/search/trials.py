@@ -15,6 +15,8 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial, Trial, TrialState
 
+from bakeoff.pipeline.commands.search.space import Dimension, SearchSpace, Suggestion
+from bakeoff.pipeline.commands.search.storage import Objective, StudyKey
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep import compose, engine, job_runner
 from bakeoff.pipeline.sweep.jobs import (
@@ -27,8 +29,6 @@ from bakeoff.pipeline.sweep.jobs import (
     JobOutcome,
     JobProgress,
 )
-from bakeoff.pipeline.sweep.study.space import Dimension, SearchSpace, Suggestion
-from bakeoff.pipeline.sweep.study.storage import Objective, StudyKey
 from bakeoff.pipeline.tracking import history, run, stored_runs
 from bakeoff.pipeline.tracking.heartbeat import ProcessSign, identify_process
 from bakeoff.pipeline.tracking.store import Store

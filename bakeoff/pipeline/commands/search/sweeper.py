@@ -9,15 +9,15 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
+from bakeoff.pipeline.commands.search.space import SearchSpace, parse_space
+from bakeoff.pipeline.commands.search.storage import Objective, StudyKey, StudySettings, make_study_key, open_study
+from bakeoff.pipeline.commands.search.trials import JOB, RUN, TrialSearch
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep import jobs
 from bakeoff.pipeline.sweep.command import SweepCommand
 from bakeoff.pipeline.sweep.display import SweepDisplay
 from bakeoff.pipeline.sweep.engine import SweepEngine, SweepReport
-from bakeoff.pipeline.sweep.study.space import SearchSpace, parse_space
-from bakeoff.pipeline.sweep.study.storage import Objective, StudyKey, StudySettings, make_study_key, open_study
-from bakeoff.pipeline.sweep.study.trials import JOB, RUN, TrialSearch
 from bakeoff.pipeline.text.wording import format_score
 from bakeoff.pipeline.tracking import history, run
 

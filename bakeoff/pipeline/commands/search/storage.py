@@ -20,12 +20,12 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
+from bakeoff.pipeline.commands.search.space import SearchSpace
 from bakeoff.pipeline.errors import UserError, did_you_mean, first_line
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.scoring.names import COST, DEFAULTS
 from bakeoff.pipeline.stages.scoring.scorers import is_greater_better, name_entry
 from bakeoff.pipeline.sweep import job_runner, jobs
-from bakeoff.pipeline.sweep.study.space import SearchSpace
 from bakeoff.pipeline.text.wording import expand_home
 from bakeoff.pipeline.tracking.sqlite_file import create_whole
 
