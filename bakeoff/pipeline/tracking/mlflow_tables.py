@@ -95,7 +95,6 @@ WHERE inputs.source_type = 'DATASET' AND inputs.destination_id IN :ids
 READ_MODEL_ADDRESS = """
 SELECT artifact_location FROM logged_models WHERE model_id = :model AND lifecycle_stage = 'active'
 """
-READ_NAMES = "SELECT name FROM registered_models"
 READ_VERSIONS = """
 SELECT name, version, run_id, source FROM model_versions WHERE current_stage != 'Deleted_Internal'
 """

@@ -21,7 +21,6 @@ from bakeoff.pipeline.tracking.artifacts import find_model_address
 from bakeoff.pipeline.tracking.mlflow_tables import (
     READ_ALIASES,
     READ_BEGINNINGS,
-    READ_NAMES,
     READ_VERSION_TAGS,
     READ_VERSIONS,
     list_store_errors,
@@ -157,10 +156,8 @@ def find_version(store: Store, word: str) -> RegisteredVersion | None:
 
 
 def list_names(store: Store) -> list[str]:
-    """Return the names of all registered models, sorted."""
-    if store.is_database:
-        return sorted(str(name) for (name,) in store.read(READ_NAMES))
-    return sorted(str(each.name) for page in iterate_pages(store.client.search_registered_models) for each in page)
+    """Return the names of all registered models that have a version, sorted."""
+    return sorted({each.name for each in list_versions(store)})
 
 
 def list_versions(store: Store, name: str = "") -> list[RegisteredVersion]:
@@ -396,8 +393,8 @@ def _explain_unknown(store: Store, word: str) -> UserError:
     names = list_names(store)
     hint = f" Models: {did_you_mean(word, names)}" if names else ""
     return UserError(
-        f"there is no run {word!r} and no registered model of that name in {store.uri}. Give the id of a run, at least "
-        f"its first {RUN_ID_LETTERS} characters, {LATEST}, {BEST}, or the name of a model.{hint}"
+        f"there is no run {word!r} and no registered model of that name with a version in {store.uri}. Give the id "
+        f"of a run, at least its first {RUN_ID_LETTERS} characters, {LATEST}, {BEST}, or the name of a model.{hint}"
     )
 
 
