@@ -40,7 +40,6 @@ LAYERS = (
     {"audit"},
     {"tracking"},
     {"checks"},
-    {"figures"},
     {"sweep"},
     {"python"},
     {"commands"},
@@ -62,7 +61,7 @@ ONE_DOOR = {
     "hydra": ("config", "sweep", "commands/search"),
     "omegaconf": ("config", "sweep"),
     "optuna": ("commands/search",),
-    "matplotlib": ("figures", "commands/comparison_report"),
+    "matplotlib": ("commands/drawing", "commands/figures", "commands/comparison_report"),
     "ray": ("sweep/launcher",),
     "submitit": ("sweep/launcher",),
     "jinja2": ("tables",),
@@ -182,7 +181,7 @@ def test_definitions_import_numpy_and_one_another_alone(file: Path) -> None:
 @in_each([file for file in SHIPPED if file not in DEFINITIONS and file.parent.name not in ("work", "grade")])
 def test_nothing_but_calculations_tests_and_documentation_imports_definitions(file: Path) -> None:
     # Steps are plain data, which pictures are drawn from.
-    allowed = ("bakeoff.learners.definitions.steps",) if file.parent.name in ("figures", "python") else ()
+    allowed = ("bakeoff.learners.definitions.steps",) if file.parent.name in ("drawing", "python") else ()
     found = [name for name in imports(file) if name.startswith("bakeoff.learners.definitions")]
     assert not [name for name in found if not name.startswith(allowed)]
 
@@ -212,12 +211,12 @@ def test_nothing_needs_an_oracle_of_the_tests(file: Path) -> None:
 
 @in_each(PIPELINE)
 def test_mlflow_and_matplotlib_are_loaded_late(file: Path) -> None:
-    is_picture = room(file) == "figures" or file.name == "pictures.py"
+    is_figure = file.parent.name in ("drawing", "figures") and file.name != "command.py"
+    is_picture = is_figure or file.name == "pictures.py"
     late = LOADED_LATE | (set() if is_picture else {"matplotlib"})
     assert not packages(file, when_loaded=True) & late
-    assert is_picture or not any(
-        name.startswith("bakeoff.pipeline.figures") for name in imports(file, when_loaded=True)
-    )
+    pictures = "bakeoff.pipeline.commands.drawing."
+    assert is_picture or not any(name.startswith(pictures) for name in imports(file, when_loaded=True))
 
 
 @in_each([file for file in SHIPPED if file != PACKAGE / "pipeline" / "config" / "engine.py"])

@@ -20,6 +20,6 @@ def make_figures_page() -> str:
             format_table(["name", "description"], rows),
             "## Classes",
             "A name stands for a class; `figures=[{NAME: {KEY: VALUE}}]` sets its arguments.",
-            *(format_class(f"bakeoff.pipeline.figures.{name}", level=3, members=False) for name in classes),
+            *(format_class(f"bakeoff.pipeline.commands.figures.{name}", level=3, members=False) for name in classes),
         ]
     )

@@ -134,7 +134,7 @@ def test_a_run_without_figures_loads_neither_them_nor_matplotlib(tmp_path: Path)
         "from bakeoff.pipeline.cli.main import run_words\n"
         "status = run_words(['dataset=colours', 'learner=majority', 'evaluation=leave_one_out', 'tracking=none'])\n"
         "assert status == 0\n"
-        "sys.exit(' '.join({'matplotlib', 'bakeoff.pipeline.figures'} & set(sys.modules)) or 0)\n"
+        "sys.exit(' '.join({'matplotlib', 'bakeoff.pipeline.commands.figures'} & set(sys.modules)) or 0)\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")

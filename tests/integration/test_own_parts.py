@@ -84,7 +84,7 @@ OWN_LISTS = {
     "own_figures.py": """
 from dataclasses import dataclass
 from matplotlib.figure import Figure
-from bakeoff.pipeline.figures.run_figure import RunFigure
+from bakeoff.pipeline.commands.figures.run_figure import RunFigure
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, T
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from bakeoff.pipeline.figures.run_figure import RunFigure
+from bakeoff.pipeline.commands.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.dataset import load_frame
 from bakeoff.pipeline.stages.splitting import SplitInput, Splitter
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from bakeoff.pipeline.commands.figures.run_figure import FinishedRun
 from bakeoff.pipeline.experiment import Experiment, evaluate_splits, fit_final_model
-from bakeoff.pipeline.figures.run_figure import FinishedRun
 
 
 def finish(experiment: Experiment) -> FinishedRun:

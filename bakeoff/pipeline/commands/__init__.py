@@ -163,8 +163,8 @@ COMMANDS: Mapping[str, Command] = {
     "figures": Command(
         "RUN [NAME ...]",
         "draw figures of a finished run",
-        "commands.run.command.draw_figures",
-        "commands.run.command.FiguresRequest",
+        "commands.figures.command.draw_figures",
+        "commands.figures.command.FiguresRequest",
     ),
     "report": Command(
         "RUN",
@@ -225,10 +225,13 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "items": ("compare", "comparison_report", "significance"),
     "paper": ("compare", "comparison_report", "significance"),
     "reference": ("compare", "paper", "comparison_report", "significance"),
-    "report": ("run",),
-    "comparison_report": ("significance",),
+    "explain": ("drawing",),
+    "figures": ("drawing",),
+    "report": ("figures",),
+    "comparison_report": ("drawing", "significance"),
     "study": ("compare", "comparison_report", "significance"),
     "watch": ("compare", "paper", "comparison_report"),
+    "work": ("drawing",),
 }
 """The folder of a command -> the folders of other commands that it may import."""
 PARTS: Mapping[str, str] = {

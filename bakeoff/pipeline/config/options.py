@@ -251,22 +251,26 @@ GROUP_OF_FILES = {FIGURE_LIST: FIGURE_GROUP, METRIC_LIST: METRIC_GROUP}
 DRAW_TREE = {"_target_": "bakeoff.learners.decision_tree.export.TreeDrawer"}
 
 FIGURES: Mapping[str, tuple[str, str]] = {
-    "confusion_matrix": ("ConfusionMatrix", "Test rows by true and predicted class."),
-    "roc": ("RocCurves", "ROC curves of each class against the rest, for all folds."),
-    "precision_recall": ("PrecisionRecallCurves", "Precision against recall of each class, for all folds."),
-    "calibration": ("Reliability", "Observed frequency against predicted probability for each class."),
-    "residuals": ("Residuals", "Regression: predicted against true targets, and the residuals."),
-    "decision_regions": ("DecisionRegions", "Predicted classes in the plane of two numeric columns."),
-    "margins": ("Margins", "The line between two classes of a linear or support vector classifier."),
-    "regression_curves": ("RegressionCurves", "Predictions of a regression on one numeric column."),
-    "trees": ("Trees", "The decision tree, before and after pruning."),
-    "importances": ("Importances", "Importance of each column, by permutation of test rows."),
-    "learning_curve": ("LearningCurve", "The score against the number of training rows (refits the model)."),
-    "validation_curve": ("ValidationCurve", "The score against one hyperparameter (refits the model)."),
-    "candidates": ("Candidates", "The score of each candidate of tuning, with the chosen one marked."),
+    "confusion_matrix": ("classification.ConfusionMatrix", "Test rows by true and predicted class."),
+    "roc": ("classification.RocCurves", "ROC curves of each class against the rest, for all folds."),
+    "precision_recall": (
+        "classification.PrecisionRecallCurves",
+        "Precision against recall of each class, in all folds.",
+    ),
+    "calibration": ("classification.Reliability", "Observed frequency against predicted probability for each class."),
+    "residuals": ("curves.Residuals", "Regression: predicted against true targets, and the residuals."),
+    "decision_regions": ("planes.DecisionRegions", "Predicted classes in the plane of two numeric columns."),
+    "margins": ("planes.Margins", "The line between two classes of a linear or support vector classifier."),
+    "regression_curves": ("curves.RegressionCurves", "Predictions of a regression on one numeric column."),
+    "trees": ("trees.Trees", "The decision tree, before and after pruning."),
+    "importances": ("importances.Importances", "Importance of each column, by permutation of test rows."),
+    "learning_curve": ("curves.LearningCurve", "The score against the number of training rows (refits the model)."),
+    "validation_curve": ("curves.ValidationCurve", "The score against one hyperparameter (refits the model)."),
+    "candidates": ("curves.Candidates", "The score of each candidate of tuning, with the chosen one marked."),
 }
-"""The names that ``figures=[NAME]`` and ``bakeoff figures RUN NAME`` accept: a class in `bakeoff.pipeline.figures`, and
-the sentence that ``bakeoff list figures`` shows."""
+"""The names that ``figures=[NAME]`` and ``bakeoff figures RUN NAME`` accept: a class of `FIGURE_PACKAGE`, and the
+sentence that ``bakeoff list figures`` shows."""
+FIGURE_PACKAGE = "bakeoff.pipeline.commands.figures"
 
 
 def settle_figures(given: Any, space: Any = None, trust: Sequence[str] = ()) -> list[Any]:
@@ -296,7 +300,7 @@ def settle_figures(given: Any, space: Any = None, trust: Sequence[str] = ()) -> 
     Examples
     --------
     >>> settle_figures(["roc"])
-    [{'_target_': 'bakeoff.pipeline.figures.RocCurves'}]
+    [{'_target_': 'bakeoff.pipeline.commands.figures.classification.RocCurves'}]
     """
     if given is None or given == NONE:
         return []
@@ -335,7 +339,7 @@ def _make_node(name: str, arguments: Mapping[str, Any], space: Any) -> dict[str,
             f"figures contains {name!r}, which is not a figure. {suggestion} `bakeoff list figures` shows them."
         )
     further = {"trees": {"draw_tree": DRAW_TREE}, "validation_curve": {"space": space}}
-    return {"_target_": f"bakeoff.pipeline.figures.{FIGURES[name][0]}", **further.get(name, {}), **arguments}
+    return {"_target_": f"{FIGURE_PACKAGE}.{FIGURES[name][0]}", **further.get(name, {}), **arguments}
 
 
 def settle_metrics(entries: Any) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from bakeoff.pipeline.config.options import CONF, DRAW_TREE, FIGURES, GROUPS
+from bakeoff.pipeline.config.options import CONF, DRAW_TREE, FIGURE_PACKAGE, FIGURES, GROUPS
 from bakeoff.pipeline.errors import UserError, did_you_mean
 
 Path = tuple[Any, ...]
@@ -90,7 +90,7 @@ OWN_MODULES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """Module -> the folder of ``conf/`` whose files list its allowed names, and the keys that may contain them."""
 OWN_NAME = re.compile(r"_target_:\s*[\"']?(bakeoff\.[\w.]+)")
-FIGURE_NAMES = frozenset({f"bakeoff.pipeline.figures.{class_name}" for class_name, _ in FIGURES.values()})
+FIGURE_NAMES = frozenset({f"{FIGURE_PACKAGE}.{class_name}" for class_name, _ in FIGURES.values()})
 SKLEARN_MODULES = (
     "calibration", "cluster", "compose", "covariance", "cross_decomposition", "decomposition", "discriminant_analysis",
     "dummy", "ensemble", "feature_extraction", "feature_extraction.image", "feature_extraction.text",

@@ -116,7 +116,7 @@ def test_a_name_of_bakeoff_that_no_file_has_needs_trust() -> None:
 
 
 def test_figures_and_absent_parts_need_no_trust() -> None:
-    figures = {f"bakeoff.pipeline.figures.{class_name}" for class_name, _ in FIGURES.values()}
+    figures = {f"bakeoff.pipeline.commands.figures.{class_name}" for class_name, _ in FIGURES.values()}
     assert all(is_known(name, "figures[0]._target_") for name in figures)
     assert all(is_known(name, f"{part}._target_") for part, name in NULL_PARTS.items())
     assert is_known(DRAW_TREE["_target_"], "figures[0].draw_tree._target_")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from io import StringIO
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -61,30 +60,3 @@ def test_columns_of_one_name_and_an_index_are_escaped_as_well() -> None:
     text = StringIO()
     write_csv(table, text, has_index=True)
     assert text.getvalue().splitlines() == ["'@index,x,x", "'=r,'=a,-1", "s,b,2"]
-
-
-def test_labels_that_spreadsheets_run_are_escaped_in_every_table_of_a_run(tmp_path: Path) -> None:
-    from doubles import experiment as make_experiment
-
-    from bakeoff.learners import REGISTRY
-    from bakeoff.pipeline import figures
-    from bakeoff.pipeline.experiment import evaluate_splits, fit_final_model
-    from bakeoff.pipeline.stages.dataset import read_table
-    from bakeoff.pipeline.tracking.card import write_tables
-
-    rows = pd.DataFrame({"=x": np.sin(np.arange(40)), "y": np.where(np.arange(40) % 3, "=a", "-1")})
-    rows.to_csv(tmp_path / "rows.csv", index=False)
-    experiment = make_experiment(read_table(str(tmp_path / "rows.csv"), target="y"), REGISTRY["decision_tree"]())
-    splits = experiment.make_splits()
-    folds = list(evaluate_splits(experiment, splits.folds))
-    model = fit_final_model(experiment, splits, folds[-1])
-    out = tmp_path / "tables"
-    out.mkdir()
-    write_tables(out, experiment, folds, model)
-    figures.Importances(repeats=2).save(out, experiment, folds, model)
-    cells = {file.name: list(csv.reader(file.read_text().splitlines())) for file in out.glob("*.csv")}
-    flat = [cell for table in cells.values() for row in table for cell in row]
-    assert not [cell for cell in flat if cell.startswith(BEGINNINGS) and not NUMBER.fullmatch(cell)]
-    assert cells["confusion_matrix.csv"][0] == ["truth", "-1", "'=a"]
-    assert {row[2] for row in cells["predictions.csv"][1:]} == {"-1", "'=a"}
-    assert "'=x" in [cell for row in cells["importances.csv"] for cell in row]

@@ -11,8 +11,7 @@ from matplotlib.text import Annotation
 from matplotlib.ticker import MaxNLocator
 
 from bakeoff.pipeline.commands.comparison_report.comparison import NEMENYI, Comparison, MetricResult
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.commands.drawing.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
     ROOM,
@@ -28,6 +27,7 @@ from bakeoff.pipeline.figures.panels import (
     render_svg,
     wrap_name,
 )
+from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import format_statistic
 
 Picture = tuple[Figure, str]

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bakeoff.pipeline.commands.explain.explain_model import Dependence
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.commands.drawing.panels import (
     PHONE_INCHES,
     TEXT_COLOUR,
     add_legend,
@@ -17,6 +16,7 @@ from bakeoff.pipeline.figures.panels import (
     make_panels,
     use_whole_ticks,
 )
+from bakeoff.pipeline.commands.explain.explain_model import Dependence
 from bakeoff.pipeline.text.wording import cut_text, format_count
 
 MISSING_DISTANCE = 0.25

@@ -161,8 +161,8 @@ def _describe_parts(parts: LearnerParts) -> list[Section]:
 
 def _draw_dependences(explanation: Explanation) -> Iterator[str]:
     """Yield the picture of the partial dependence on each column, all with the same axis of the outputs."""
+    from bakeoff.pipeline.commands.drawing.panels import narrowed, render_svg
     from bakeoff.pipeline.commands.explain.pictures import draw_dependence
-    from bakeoff.pipeline.figures.panels import narrowed, render_svg
 
     dependences = explanation.dependences
     low, high = min(each.means.min() for each in dependences), max(each.means.max() for each in dependences)

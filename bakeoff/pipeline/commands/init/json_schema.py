@@ -16,6 +16,8 @@ from bakeoff.pipeline.config.build import find_target
 from bakeoff.pipeline.config.options import (
     CONF,
     FIGURE_LIST,
+    FIGURE_PACKAGE,
+    FIGURES,
     GROUPS,
     ROOT_FILE,
     find_option_files,
@@ -51,6 +53,10 @@ def make_schema() -> Keys:
     parameters = {key for name in members["learner"] for key in known[name][KEYS]}
     known["space"]["propertyNames"]["anyOf"][0]["enum"] = sorted(parameters - {TARGET_KEY, "defaults"})
     known["figure"]["enum"] += [name for names in read_listing(FIGURE_LIST) for name in names]
+    for name, (class_name, _) in FIGURES.items():
+        arguments: Keys = {"type": ["object", "null"], "additionalProperties": False, KEYS: {}}
+        known["figure_arguments"][KEYS][name] = arguments
+        _add_keys(arguments[KEYS], {}, _find_class(f"{FIGURE_PACKAGE}.{class_name}", FIGURE_LIST), {}, known)
     for key, note in read_notes([CONF / ROOT_FILE]).items():
         known[EXPERIMENT][KEYS][key]["description"] = note
     return schema

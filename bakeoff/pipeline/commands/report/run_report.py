@@ -15,7 +15,7 @@ from scipy.stats import t
 
 from bakeoff.pipeline.audit import describe_audit
 from bakeoff.pipeline.checks import choose_figures
-from bakeoff.pipeline.commands.run.draw_figures import find_space
+from bakeoff.pipeline.commands.figures.draw_figures import find_space
 from bakeoff.pipeline.config.options import ALL, FIGURES, settle_figures
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
@@ -139,7 +139,7 @@ def draw_pictures(
     figures: Sequence[Any], experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel
 ) -> dict[str, tuple[str, str]]:
     """Return the elements of figures by name, each with its description."""
-    from bakeoff.pipeline.figures.run_figure import FinishedRun
+    from bakeoff.pipeline.commands.figures.run_figure import FinishedRun
 
     run = FinishedRun(experiment, folds, model)
     described = {Path(figure.file).stem: figure for figure in figures}

@@ -1,1 +1,1 @@
-"""Runs and sweeps, their plan, and the figures of a run."""
+"""Runs and sweeps, and their plan."""

@@ -1,21 +1,18 @@
-"""Commands without a verb, which run an experiment or, with ``-m``, a sweep; ``plan``, ``rerun`` and ``figures``."""
+"""Commands without a verb, which run an experiment or, with ``-m``, a sweep; ``plan`` and ``rerun``."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from bakeoff.pipeline.commands import load_part
-from bakeoff.pipeline.config.requests import RefitRequest, Word, divide_words, read_request
+from bakeoff.pipeline.config.requests import divide_words, read_request
 from bakeoff.pipeline.config.trust import TRUST_KEY, is_trust_word, read_trust_of_words
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.request import find_status, read_experiments, run_described_sweep, run_sweep
 from bakeoff.pipeline.tables.document import Answer
-from bakeoff.pipeline.tables.output_file import require_output_folder
 from bakeoff.pipeline.text import wording
 
 if TYPE_CHECKING:
@@ -24,28 +21,6 @@ if TYPE_CHECKING:
 FAILED_FLAG = "--failed"
 SIZE_WORDS = ("difference=", "rates=", "item=")
 """Words that begin so ask how large a study must be."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FiguresRequest(RefitRequest):
-    """Figures of a run, which is fitted again to draw them.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Names of figures, as listed by `bakeoff list figures`, optionally with arguments, such as "{learning_curve:
-        {sizes: [0.5, 1]}}"; by default all that apply to the run.
-    output : Path or None
-        The folder to which the files are written; by default they are added to the artifacts of the run.
-    """
-
-    names: Annotated[tuple[str, ...], Word(place="NAME")] = ()
-    output: Path | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.output is not None:
-            require_output_folder(self.output, "output")
 
 
 RUN_KEYS = ("name", "run_id", "metric", "score", "folds", "scores", "notes", "config", "config_hash", "command")
@@ -148,24 +123,3 @@ def rerun_failed_jobs(words: Sequence[str]) -> int | Answer:
     trust = [f"{TRUST_KEY}=[{','.join(packages)}]"] if packages else []
     others = [word for word in others if word != FAILED_FLAG and not is_trust_word(word)]
     return answer_sweep(run_sweep([*others, *trust], [(*trust, *job) for job in failed]), ["rerun", *words])
-
-
-def draw_figures(request: FiguresRequest) -> int:
-    """Draw figures of a finished run, and add them to its artifacts or write them to a folder.
-
-    Raises
-    ------
-    UserError
-        The run or the figure does not exist, a figure cannot show the run, the dataset has changed, or the refitted run
-        has different scores from those stored.
-    """
-    from bakeoff.pipeline.commands.run.draw_figures import draw_run
-    from bakeoff.pipeline.sweep.run_screen import RunScreen
-
-    with RunScreen().make_bar() as bar:
-        files, left_out = draw_run(request, request.names, request.output, bar.show_work, wording.print_note)
-    for name, reason in left_out.items():
-        print(f"not drawn: {name}: {wording.show_controls(reason)}")
-    for file in files:
-        print(f"figure {wording.show_controls(file)}")
-    return 0

@@ -69,7 +69,7 @@ def render_page(calculation: HandCalculation, digits: int) -> str:
 
 def draw_steps(calculation: HandCalculation, digits: int) -> tuple[str, list[ShownStep]]:
     """Return the picture of the rows, to which those of steps refer, and the steps with their pictures."""
-    from bakeoff.pipeline.figures.steps import StepPictures
+    from bakeoff.pipeline.commands.drawing.steps import StepPictures
 
     pictures = StepPictures(calculation.problem, calculation.learner)
     shown = []

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
 from bakeoff.pipeline.commands.comparison_report.pictures import draw_critical_difference, draw_scores
-from bakeoff.pipeline.figures.panels import CLASS_COLOURS, render_svg
+from bakeoff.pipeline.commands.drawing.panels import CLASS_COLOURS, render_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 DEMSAR_RANKS = {"C4.5+m+cf": 1.964, "C4.5+m": 2.0, "C4.5+cf": 2.893, "C4.5": 3.143}

@@ -117,8 +117,9 @@ def test_a_key_has_its_comment_or_the_sentence_of_its_class(schema: dict[str, An
     learner = schema["definitions"]["bakeoff.learners.KNeighborsClassifier"]["properties"]
     assert learner["n_neighbors"]["description"] == "an integer from 1; with sample weights, a sum of weights"
     assert {"type": "integer", "minimum": 1} in learner["n_neighbors"]["anyOf"]
-    figure = schema["definitions"]["bakeoff.pipeline.figures.Trees"]["properties"]["file"]
-    assert figure["description"]
+    figure = schema["definitions"]["figure_arguments"]["properties"]["importances"]["properties"]
+    assert "repeats" in figure
+    assert figure["file"]["description"]
 
 
 def test_the_options_of_a_project_are_known_and_its_code_is_not_run(bakeoff: Bakeoff) -> None:

@@ -12,11 +12,11 @@ from html_page import Page
 
 from bakeoff.learners import REGISTRY
 from bakeoff.learners.definitions.steps import Branch, Drawing, Neighbours, Plane, Problem, Regions, Step
+from bakeoff.pipeline.commands.drawing.steps import StepPictures
 from bakeoff.pipeline.commands.work.calculate import calculate
 from bakeoff.pipeline.commands.work.calculation import HandCalculation, write_formula
 from bakeoff.pipeline.commands.work.page import render_page
 from bakeoff.pipeline.commands.work.request import WorkRequest
-from bakeoff.pipeline.figures.steps import StepPictures
 
 PERCEPTRON = {"learner": "perceptron", "dataset": "colours"}
 ROWS = [["1", "−1", "3", "Red"], ["2", "2", "1", "Blue"], ["3", "−2", "2", "Red"]]

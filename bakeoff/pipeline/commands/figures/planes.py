@@ -8,15 +8,17 @@ from typing import Any, ClassVar, final
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from sklearn.inspection import DecisionBoundaryDisplay
 
-from bakeoff.pipeline.errors import UserError, did_you_mean
-from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.commands.drawing.model_marks import (
+    QUERY_MARKER_AREA,
+    RING_AREA,
+    draw_regions,
+    draw_response,
+    scatter_classes,
+)
+from bakeoff.pipeline.commands.drawing.panels import (
     CLASS_COLOURS,
-    CLASS_MARKERS,
     MUTED_COLOUR,
     NAME_LETTERS,
     TEXT_COLOUR,
@@ -26,18 +28,13 @@ from bakeoff.pipeline.figures.panels import (
     label_axes,
     make_panels,
 )
-from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
+from bakeoff.pipeline.commands.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
+from bakeoff.pipeline.errors import UserError, did_you_mean
+from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.scoring.predictions import get_classes, predict_values
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import count_nouns, cut_text, format_score
 
-GRID_POINTS = 300
-"""Number of points along each axis at which a class is predicted."""
-MARGIN_SHARE = 0.06
-"""The margin of the plane around the rows on each side, as a fraction of a column's range."""
-MARKER_AREA = 26
-QUERY_MARKER_AREA = 190
-RING_AREA = 120
 FIGURE_INCHES = 9.0
 SINGLE_PANEL_INCHES = 5.0
 PANEL_INCHES = 3.4
@@ -166,7 +163,7 @@ class Margins(PlaneFigure):
         has_margin = hasattr(learner, "support_")
         line: Any = {"colors": TEXT_COLOUR, "linestyles": ["--", "-", "--"] if has_margin else "-"}
         contours: Any = {"response_method": "decision_function", "plot_method": "contour"}
-        _respond(axes, pipeline, X, **contours, levels=[-1, 0, 1] if has_margin else [0], linewidths=1.2, **line)
+        draw_response(axes, pipeline, X, **contours, levels=[-1, 0, 1] if has_margin else [0], linewidths=1.2, **line)
         # The scales are equal, so that the margin has the same width everywhere.
         axes.set_aspect("equal")
         accuracy = f"training accuracy {format_score(float(pipeline.score(X, y)))}"
@@ -181,29 +178,3 @@ class Margins(PlaneFigure):
             f"margin {format_score(float(1 / np.linalg.norm(learner.coef_)))}, " if hasattr(learner, "coef_") else ""
         )
         return f"{margin}{support_vectors}\n{accuracy}"
-
-
-def draw_regions(axes: Axes, model: Any, X: pd.DataFrame, classes: np.ndarray) -> None:
-    """Colour the plane by predicted class."""
-    surface: Any = {"plot_method": "pcolormesh", "alpha": 0.22, "zorder": -1, "rasterized": True}
-    display: Any = _respond(axes, model, X, response_method="predict", **surface)
-    # Only the classes that the model has seen are numbered, so their colours are selected from those of all classes.
-    colours = [colour for colour, label in zip(CLASS_COLOURS, classes, strict=False) if label in model.classes_]
-    display.surface_.set(cmap=ListedColormap(colours), clim=(-0.5, len(colours) - 0.5))
-
-
-def _respond(axes: Axes, model: Any, X: pd.DataFrame, **style: Any) -> DecisionBoundaryDisplay:
-    """Draw the response of a model in the plane around the rows."""
-    margin = MARGIN_SHARE * (X.max() - X.min())
-    corners = pd.DataFrame([X.min() - margin, X.max() + margin])
-    return DecisionBoundaryDisplay.from_estimator(model, corners, eps=0, grid_resolution=GRID_POINTS, ax=axes, **style)
-
-
-def scatter_classes(axes: Axes, X: pd.DataFrame, y: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
-    """Draw rows as markers; return the marker of each class, which has a colour and a shape."""
-    marks = {}
-    for label, colour, marker in zip(classes, CLASS_COLOURS, CLASS_MARKERS, strict=False):
-        rows = X[y == label].to_numpy()
-        style: Any = {"c": colour, "marker": marker, "edgecolors": "white", "linewidths": 0.6, "zorder": 3}
-        marks[str(label)] = axes.scatter(rows[:, 0], rows[:, 1], s=MARKER_AREA, **style)
-    return marks

@@ -14,12 +14,11 @@ from matplotlib.lines import Line2D
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.commands.drawing.model_marks import BOX, LEVEL_INCHES, QUESTION_LETTERS, TEXT, draw_edge
+from bakeoff.pipeline.commands.drawing.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
     NAME_LETTERS,
-    OTHER_COLOUR,
     ROOM,
     TEXT_COLOUR,
     add_legend,
@@ -27,8 +26,9 @@ from bakeoff.pipeline.figures.panels import (
     make_panels,
     wrap_name,
 )
-from bakeoff.pipeline.figures.planes import check_colours
-from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
+from bakeoff.pipeline.commands.figures.planes import check_colours
+from bakeoff.pipeline.commands.figures.run_figure import FinishedRun, Parameters, RunFigure, check_variants
+from bakeoff.pipeline.experiment import Experiment
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import find_best_candidate, fit_candidates
 from bakeoff.pipeline.text.wording import cut_text, format_score
@@ -40,17 +40,9 @@ WIDTH_INCHES = 9.0
 MIN_INCHES = 4.5
 LEAF_INCHES = 1.0
 """The space for the label of a leaf; trees that need more room than their panel has are drawn as dots."""
-LEVEL_INCHES = 0.95
 DOTS_INCHES = 2.5
 FRAME_INCHES = 0.75
 MAX_COLUMNS = 3
-QUESTION_LETTERS = 16
-ANSWER_LETTERS = 12
-"""Number of characters in a line of an answer."""
-TEXT: Any = {"ha": "center", "va": "center", "fontsize": 7.5}
-BOX: Any = {"facecolor": "white", "boxstyle": "round,pad=0.3", "linewidth": 0.9}
-ANSWER_WEIGHTS = np.array([0.4, 0.6])
-"""The weights of parent and child in the position of the answer between them."""
 SHORT_ANSWERS = {"<": "yes", "<=": "yes", ">": "no", ">=": "no"}
 """The answers to a question about a number, which is written above them."""
 
@@ -200,16 +192,6 @@ def _draw_dots(axes: Axes, learner: Any, drawing: Any) -> None:
     areas = np.where(tree.is_leaf, 16 + 260 * share, 9)  # (k,)
     colours = np.array(CLASS_COLOURS)[drawing.value.argmax(axis=1)]  # (k,)
     axes.scatter(drawing.x, drawing.y, s=areas, c=np.where(tree.is_leaf, colours, MUTED_COLOUR), zorder=3)
-
-
-def draw_edge(axes: Axes, ends: np.ndarray, answer: str = "", **style: Any) -> None:
-    """Draw the line from a node to a child, whose positions are ends (2, 2), with the answer that leads there."""
-    axes.plot(*ends.T, color=OTHER_COLOUR, linewidth=0.9, zorder=1)
-    # The box hides the line behind the text.
-    text: Any = {**TEXT, **style, "color": MUTED_COLOUR, "bbox": {**BOX, "edgecolor": "none"}}
-    if answer:
-        x, y = ANSWER_WEIGHTS @ ends
-        axes.text(x, y, wrap_name(answer, ANSWER_LETTERS), **text)
 
 
 def _break_question(text: str, learner: Any, node: int) -> str:

@@ -17,7 +17,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bakeoff.learners.definitions.steps import Branch, Drawing, Neighbours, Plane, Problem
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.commands.drawing.model_marks import (
+    BOX,
+    LEVEL_INCHES,
+    MARGIN_SHARE,
+    QUERY_MARKER_AREA,
+    QUESTION_LETTERS,
+    RING_AREA,
+    TEXT,
+    draw_edge,
+    draw_regions,
+    scatter_classes,
+)
+from bakeoff.pipeline.commands.drawing.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
     NOTE_POINTS,
@@ -30,14 +42,6 @@ from bakeoff.pipeline.figures.panels import (
     render_svg,
     wrap_name,
 )
-from bakeoff.pipeline.figures.planes import (
-    MARGIN_SHARE,
-    QUERY_MARKER_AREA,
-    RING_AREA,
-    draw_regions,
-    scatter_classes,
-)
-from bakeoff.pipeline.figures.trees import BOX, LEVEL_INCHES, QUESTION_LETTERS, TEXT, draw_edge
 
 ROWS_ID = "rows"
 """The id of the picture of the rows in a page."""

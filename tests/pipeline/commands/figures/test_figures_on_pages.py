@@ -14,12 +14,13 @@ from doubles import experiment as make_experiment
 from finished_runs import finish
 
 from bakeoff import learners
-from bakeoff.pipeline import figures
-from bakeoff.pipeline.figures.panels import in_style, make_panels, narrowed, render_svg
+from bakeoff.pipeline.commands.drawing.panels import in_style, make_panels, narrowed, render_svg
+from bakeoff.pipeline.commands.figures import classification, curves, importances
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled
 from bakeoff.pipeline.stages.splitting import KFold
+from bakeoff.pipeline.tables import document
 
-STYLE = Path(figures.__file__).parents[1] / "tables" / "page.css"
+STYLE = Path(document.__file__).parent / "page.css"
 LONG = "a_very_long_name_of_a_column_or_a_class_that_goes_on"
 WIDTHS = (390, 768, 1400)
 MEASURE = """() => {
@@ -94,11 +95,11 @@ def test_the_size_of_a_picture_is_that_of_the_page() -> None:
 def test_no_text_is_cut_too_small_or_over_another_one(tmp_path: Path, name: str) -> None:
     learner: Any = learners.NaiveBayesClassifier() if name == "iris" else learners.Ridge()
     run = finish(make_experiment(rename(load_bundled(name)), learner, splitter=KFold(folds=3)))
-    drawn: list[Any] = [figures.Importances(repeats=1)]
+    drawn: list[Any] = [importances.Importances(repeats=1)]
     if name == "iris":
-        drawn += [figures.ConfusionMatrix(), figures.RocCurves(), figures.Reliability()]
+        drawn += [classification.ConfusionMatrix(), classification.RocCurves(), classification.Reliability()]
     else:
-        drawn += [figures.Residuals(), figures.ValidationCurve(parameter="alpha", values=[0.1, 1, 10, 100])]
+        drawn += [curves.Residuals(), curves.ValidationCurve(parameter="alpha", values=[0.1, 1, 10, 100])]
     pictures = "".join(f"<figure>{figure.render(run, 'shown')}</figure>" for figure in drawn)
     page = tmp_path / "page.html"
     page.write_text(f"<!DOCTYPE html><meta charset='utf-8'><style>{STYLE.read_text()}</style>{pictures}")

@@ -9,10 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment import Experiment, score_headline
-from bakeoff.pipeline.experiment.experiment import derive_seed
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.commands.drawing.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
     ROOM,
@@ -23,7 +20,10 @@ from bakeoff.pipeline.figures.panels import (
     make_panels,
     wrap_name,
 )
-from bakeoff.pipeline.figures.run_figure import FinishedRun, TabulatedFigure
+from bakeoff.pipeline.commands.figures.run_figure import FinishedRun, TabulatedFigure
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment import Experiment, score_headline
+from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.model.permutation import list_scored_parts, permute_columns
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import cut_text

@@ -19,13 +19,13 @@ from sklearn.model_selection import learning_curve
 from sklearn.svm import SVC
 
 from bakeoff import learners
-from bakeoff.pipeline import figures
+from bakeoff.pipeline.commands.drawing.panels import make_panels
+from bakeoff.pipeline.commands.figures import classification, curves, importances
+from bakeoff.pipeline.commands.figures.classification import ThresholdCurves, rank_folds
+from bakeoff.pipeline.commands.figures.curves import order_rows
+from bakeoff.pipeline.commands.figures.run_figure import FinishedRun
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.experiment import derive_seed
-from bakeoff.pipeline.figures.classification import ThresholdCurves, rank_folds
-from bakeoff.pipeline.figures.curves import order_rows
-from bakeoff.pipeline.figures.panels import make_panels
-from bakeoff.pipeline.figures.run_figure import FinishedRun
 from bakeoff.pipeline.stages.balance import ClassWeights
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
@@ -68,7 +68,7 @@ def test_the_areas_of_the_positive_class_or_their_mean_over_classes_are_the_runs
 ) -> None:
     run = finish(make_experiment(dataset, learner, splitter=FOLDS))
     labels = dataset.classes if dataset.positive is None else [dataset.positive]
-    areas = [compute_areas(figures.RocCurves(), run, label) for label in labels]
+    areas = [compute_areas(classification.RocCurves(), run, label) for label in labels]
     assert np.mean(areas, axis=0) == pytest.approx([fold.scores["test_roc_auc"] for fold in run.folds])
 
 
@@ -80,10 +80,10 @@ def test_the_areas_of_precision_and_recall_are_scikit_learns() -> None:
         for fold in run.folds
         if (table := fold.predictions.probabilities) is not None
     ]
-    assert compute_areas(figures.PrecisionRecallCurves(), run, CANCER.positive) == pytest.approx(expected)
+    assert compute_areas(classification.PrecisionRecallCurves(), run, CANCER.positive) == pytest.approx(expected)
     assert len(expected) == 4
     mean, deviation = np.mean(expected), np.std(expected, ddof=1)
-    assert f"AP {format_mean(mean, deviation)}" in read_texts(figures.PrecisionRecallCurves().draw(run))
+    assert f"AP {format_mean(mean, deviation)}" in read_texts(classification.PrecisionRecallCurves().draw(run))
 
 
 def test_decision_values_of_more_classes_rank_each_against_the_rest() -> None:
@@ -95,15 +95,15 @@ def test_decision_values_of_more_classes_rank_each_against_the_rest() -> None:
         )
         for fold in run.folds
     ]
-    assert compute_areas(figures.RocCurves(), run, "versicolor") == pytest.approx(expected)
+    assert compute_areas(classification.RocCurves(), run, "versicolor") == pytest.approx(expected)
 
 
 def test_folds_without_the_class_do_not_count_and_the_figure_reports_it() -> None:
     rare = np.where(np.arange(150) == 7, "rare", IRIS.y)
     dataset = replace(IRIS, y=rare)
     run = finish(make_experiment(dataset, BAYES, splitter=KFold(folds=3, stratify=False)))
-    assert len(compute_areas(figures.RocCurves(), run, "rare")) == 1
-    assert "1 of 3 folds" in read_texts(figures.RocCurves().draw(run))
+    assert len(compute_areas(classification.RocCurves(), run, "rare")) == 1
+    assert "1 of 3 folds" in read_texts(classification.RocCurves().draw(run))
 
 
 # Calibration
@@ -112,7 +112,7 @@ def test_folds_without_the_class_do_not_count_and_the_figure_reports_it() -> Non
 @pytest.mark.parametrize("dataset", [IRIS, CANCER], ids=["three classes", "two classes"])
 def test_the_positive_class_of_two_or_each_class_has_a_calibration_curve(dataset: Dataset) -> None:
     run = finish(make_experiment(dataset, BAYES, splitter=FOLDS))
-    figure = figures.Reliability().draw(run)
+    figure = classification.Reliability().draw(run)
     labels = dataset.classes if dataset.positive is None else [dataset.positive]
     assert [axes.get_title(loc="left") for axes in figure.axes] == list(labels)
     for axes in figure.axes:
@@ -125,7 +125,7 @@ def test_the_positive_class_of_two_or_each_class_has_a_calibration_curve(dataset
 
 def test_permutation_importances_are_scikit_learns_over_the_folds() -> None:
     run = finish(make_experiment(IRIS, learners.DecisionTreeClassifier(max_depth=2), splitter=KFold(folds=3)))
-    table = figures.Importances(repeats=3).measure(run)
+    table = importances.Importances(repeats=3).measure(run)
     expected = []
     for fold in run.folds:
         result = permutation_importance(
@@ -144,9 +144,9 @@ def test_permutation_importances_are_scikit_learns_over_the_folds() -> None:
 
 def test_an_error_that_rises_is_an_importance_above_zero() -> None:
     run = finish(make_experiment(DIABETES, learners.Ridge(), metrics=["rmse"]))
-    table = figures.Importances(repeats=2).measure(run)
+    table = importances.Importances(repeats=2).measure(run)
     assert float(table["mean"][table["column"] == "bmi"].max()) > 1
-    assert "rise in rmse on test rows" in read_texts(figures.Importances(repeats=1).draw(run))
+    assert "rise in rmse on test rows" in read_texts(importances.Importances(repeats=1).draw(run))
 
 
 # Learning and validation curves
@@ -154,7 +154,7 @@ def test_an_error_that_rises_is_an_importance_above_zero() -> None:
 
 def test_a_learning_curve_is_scikit_learns_on_the_same_rows() -> None:
     run = finish(make_experiment(IRIS, LogisticRegression(C=0.1), splitter=FOLDS))
-    table = figures.LearningCurve(sizes=[0.2, 0.5, 1.0]).measure(run)
+    table = curves.LearningCurve(sizes=[0.2, 0.5, 1.0]).measure(run)
     cv = [(order_rows(run.experiment, fold), fold.split.test) for fold in run.folds]
     sizes = sorted(set(table["rows"]) - {112, 113})
     _, training, test = learning_curve(LogisticRegression(C=0.1), IRIS.X, IRIS.y, cv=cv, train_sizes=sizes)
@@ -187,7 +187,7 @@ def test_parts_of_rows_in_chronological_order_are_the_latest() -> None:
 def test_a_part_that_the_learner_cannot_fit_has_no_score_and_the_figure_says_why() -> None:
     parts: dict[str, Any] = {"preprocessing": preset("one_hot"), "splitter": KFold(folds=2)}
     run = finish(make_experiment(MORTGAGE, learners.LogisticRegression(), **parts))
-    curve = figures.LearningCurve(sizes=[0.1, 1.0])
+    curve = curves.LearningCurve(sizes=[0.1, 1.0])
     table = curve.measure(run)
     assert table["test"].isna().tolist() == [True, True, False, False]
     assert "at least two classes" in table["reason"][0]
@@ -198,7 +198,7 @@ def test_a_learning_curve_repeats_tuning_and_pruning_and_never_fits_on_test_rows
     tree = learners.DecisionTreeClassifier()
     parts: dict[str, Any] = {"pruning": Pruning("best_first"), "splitter": Holdout()}
     run = finish(make_experiment(MOONS, tree, **parts))
-    table = figures.LearningCurve(sizes=[0.5, 1.0]).measure(run)
+    table = curves.LearningCurve(sizes=[0.5, 1.0]).measure(run)
     half = order_rows(run.experiment, run.folds[0])[: table["rows"][0]]
     X, y = MOONS.X, MOONS.y
     split = run.folds[0].split
@@ -212,18 +212,18 @@ def test_the_validation_curve_takes_the_first_parameter_of_the_space_that_has_nu
     experiment = make_experiment(MOONS, learners.DecisionTreeClassifier())
     criteria = ["gini", "entropy"]
     space = {"criterion": criteria, "max_depth": [2, 4, None], "min_samples_leaf": [1, 5]}
-    assert figures.ValidationCurve(space=space).choose_values(experiment) == ("max_depth", [2, 4, None])
+    assert curves.ValidationCurve(space=space).choose_values(experiment) == ("max_depth", [2, 4, None])
     for curve in ({"space": space, "parameter": "criterion"}, {"space": [{"criterion": criteria}]}):
-        assert figures.ValidationCurve(**curve).choose_values(experiment) == ("criterion", criteria)
+        assert curves.ValidationCurve(**curve).choose_values(experiment) == ("criterion", criteria)
     tuned = replace(experiment, tuning=GridTuning({"max_depth": [1, 9]}))
-    assert figures.ValidationCurve().choose_values(tuned) == ("max_depth", [1, 9])
+    assert curves.ValidationCurve().choose_values(tuned) == ("max_depth", [1, 9])
     with pytest.raises(UserError, match="no values of max_leaf_nodes"):
-        figures.ValidationCurve(space=space, parameter="max_leaf_nodes").choose_values(experiment)
+        curves.ValidationCurve(space=space, parameter="max_leaf_nodes").choose_values(experiment)
 
 
 def test_the_band_is_the_standard_deviation_that_the_run_stores(tmp_path: Path) -> None:
     run = finish(make_experiment(MOONS, learners.KNeighborsClassifier(n_neighbors=5), splitter=FOLDS))
-    curve = figures.ValidationCurve(parameter="n_neighbors", values=[5])
+    curve = curves.ValidationCurve(parameter="n_neighbors", values=[5])
     curve.save(tmp_path, run.experiment, run.folds, run.model)
     table = pd.read_csv(tmp_path / "validation_curve.csv")
     scores = [fold.scores["test_accuracy"] for fold in run.folds]
@@ -255,7 +255,7 @@ def tuned() -> FinishedRun:
 
 
 def test_the_chosen_candidate_is_marked_at_its_values_and_score(tuned: FinishedRun) -> None:
-    figure = figures.Candidates().draw(tuned)
+    figure = curves.Candidates().draw(tuned)
     learner: Any = tuned.model.pipeline[-1]
     assert tuned.model.candidates is not None
     best = tuned.model.candidates["validation_score"].max()
@@ -270,7 +270,7 @@ def test_the_chosen_candidate_is_marked_at_its_values_and_score(tuned: FinishedR
 
 def test_residuals_are_those_of_the_test_rows_of_all_folds() -> None:
     run = finish(make_experiment(DIABETES, learners.LinearRegression(), splitter=FOLDS))
-    panels: list[Any] = figures.Residuals().draw(run).axes
+    panels: list[Any] = curves.Residuals().draw(run).axes
     left, right = panels
     drawn = left.collections[0].get_offsets()
     truth = np.concatenate([DIABETES.y[fold.split.test] for fold in run.folds])
@@ -336,5 +336,5 @@ def test_importances_are_those_of_the_predictor() -> None:
     # Every row is positive from this threshold on, so that no column is important, whatever the learner has learnt.
     parts = {"calibration": Calibration("platt"), "threshold": GivenThreshold(1e-9)}
     built = make_experiment(CANCER, learners.SVC(), metrics=["accuracy"], **parts)
-    table = figures.Importances(repeats=2).measure(finish(built))
+    table = importances.Importances(repeats=2).measure(finish(built))
     assert table["mean"].abs().max() == 0

@@ -18,10 +18,10 @@ from sklearn.preprocessing import StandardScaler
 
 from bakeoff import learners
 from bakeoff.learners.decision_tree.export import draw
-from bakeoff.pipeline import figures
+from bakeoff.pipeline.commands.figures import classification, curves, planes, trees
+from bakeoff.pipeline.commands.figures.run_figure import RunFigure
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment
-from bakeoff.pipeline.figures.run_figure import RunFigure
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_lecture_table, make_points
 from bakeoff.pipeline.stages.scoring.choice import choose_metrics
@@ -54,24 +54,24 @@ def on(dataset: Dataset, learner: Any = KNN, **parts: Any) -> Experiment:
 
 NO_FRACTIONS: list[Any] = [[], [0], [1.5], "0.5", [True]]
 REJECTED: list[tuple[RunFigure, Experiment, str]] = [
-    (figures.DecisionRegions(), on(IRIS), "two numeric columns"),
-    (figures.DecisionRegions(columns=["x1", "y2"]), on(COLOURS), "Allowed: x1, x2."),
-    (figures.Margins(), on(make_points("blobs", 60, 1.0, 0)), "separate two classes"),
-    (figures.RegressionCurves(), on(load_bundled("diabetes"), learners.MeanRegressor()), "10 columns"),
-    (figures.ValidationCurve(parameter="n_neighbors", values=[1, 91]), on(IRIS), "has 90 rows"),
-    (figures.ValidationCurve(parameter="C", values=[1]), BY_LOG_LOSS, "fitted for a figure are not calibrated"),
-    (figures.DecisionRegions(variants={"k": {"learner__k": 3}}), on(MOONS), "learner__k is not a param"),
-    (figures.DecisionRegions(variants={"k": {"learner__n_neighbors": 0}}), on(MOONS), "'n_neighbors'"),
-    (figures.Trees(draw_tree=draw), on(load_bundled("digits"), TREE), "but digits has 10"),
+    (planes.DecisionRegions(), on(IRIS), "two numeric columns"),
+    (planes.DecisionRegions(columns=["x1", "y2"]), on(COLOURS), "Allowed: x1, x2."),
+    (planes.Margins(), on(make_points("blobs", 60, 1.0, 0)), "separate two classes"),
+    (curves.RegressionCurves(), on(load_bundled("diabetes"), learners.MeanRegressor()), "10 columns"),
+    (curves.ValidationCurve(parameter="n_neighbors", values=[1, 91]), on(IRIS), "has 90 rows"),
+    (curves.ValidationCurve(parameter="C", values=[1]), BY_LOG_LOSS, "fitted for a figure are not calibrated"),
+    (planes.DecisionRegions(variants={"k": {"learner__k": 3}}), on(MOONS), "learner__k is not a param"),
+    (planes.DecisionRegions(variants={"k": {"learner__n_neighbors": 0}}), on(MOONS), "'n_neighbors'"),
+    (trees.Trees(draw_tree=draw), on(load_bundled("digits"), TREE), "but digits has 10"),
     (
-        figures.Trees(variants={"b": {}}, draw_tree=draw, pruning={"b": "bottom_up"}),
+        trees.Trees(variants={"b": {}}, draw_tree=draw, pruning={"b": "bottom_up"}),
         on(IRIS, TREE, splitter=LeaveOneOut()),
         "set evaluation.validation=0.2",
     ),
-    (figures.Trees(draw_tree=draw), on(CARS, learners.DecisionTreeRegressor(), target=LOG), "set target=none"),
-    (figures.RocCurves(), on(MORTGAGE, BAYES, splitter=LeaveOneOut()), "a single one; use evaluation=kfold"),
-    (figures.Reliability(), SVM_OF_CANCER, "SVC has none; add calibration=platt"),
-    *((figures.LearningCurve(sizes=sizes), on(IRIS), f"sizes={sizes!r}") for sizes in NO_FRACTIONS),
+    (trees.Trees(draw_tree=draw), on(CARS, learners.DecisionTreeRegressor(), target=LOG), "set target=none"),
+    (classification.RocCurves(), on(MORTGAGE, BAYES, splitter=LeaveOneOut()), "a single one; use evaluation=kfold"),
+    (classification.Reliability(), SVM_OF_CANCER, "SVC has none; add calibration=platt"),
+    *((curves.LearningCurve(sizes=sizes), on(IRIS), f"sizes={sizes!r}") for sizes in NO_FRACTIONS),
 ]
 
 
@@ -83,7 +83,7 @@ def test_an_experiment_that_a_figure_cannot_show_is_rejected(
         figure.check(experiment, experiment.make_splits())
 
 
-@pytest.mark.parametrize("figure", [figures.Reliability(), figures.RocCurves()])
+@pytest.mark.parametrize("figure", [classification.Reliability(), classification.RocCurves()])
 def test_calibrated_learners_have_the_figures_of_probabilities(figure: RunFigure) -> None:
     figure.check(CALIBRATED, CALIBRATED.make_splits())
 
@@ -91,7 +91,7 @@ def test_calibrated_learners_have_the_figures_of_probabilities(figure: RunFigure
 def test_regions_are_coloured_by_what_the_learner_predicts() -> None:
     run = finish(make_experiment(COLOURS, learners.KNeighborsClassifier(n_neighbors=1), splitter=LeaveOneOut()))
     variants = {"k = 1": {"learner__n_neighbors": 1}, "k = 3": {"learner__n_neighbors": 3}}
-    figure = figures.DecisionRegions(variants=variants, query=[1, 2]).draw(run)
+    figure = planes.DecisionRegions(variants=variants, query=[1, 2]).draw(run)
     assert "(1, 2) is Red" in read_texts(figure)
     assert "(1, 2) is Blue" in read_texts(figure)
     for axes, k in zip(figure.axes, (1, 3), strict=True):
@@ -105,7 +105,7 @@ def test_regions_are_coloured_by_what_the_learner_predicts() -> None:
 
 def test_three_classes_have_the_colours_of_their_marks() -> None:
     run = finish(make_experiment(make_points("blobs", 90, 1.0, 0), KNN))
-    figure = figures.DecisionRegions().draw(run)
+    figure = planes.DecisionRegions().draw(run)
     mesh: Any = figure.axes[0].collections[0]
     marks: list[Any] = list(figure.legends[0].legend_handles)
     for code, mark in enumerate(marks):
@@ -122,7 +122,7 @@ def test_the_hard_margin_goes_through_its_support_vectors_and_the_soft_one_is_wi
     assert np.abs(hard.decision_function(on)) == pytest.approx(1, abs=1e-5)
     assert soft[-1].margin_[0] > 2 * hard[-1].margin_[0]
     without = {"perceptron": {"learner": learners.Perceptron()}, "logistic": {"learner": LogisticRegression()}}
-    texts = read_texts(figures.Margins(variants=variants | without).draw(run))
+    texts = read_texts(planes.Margins(variants=variants | without).draw(run))
     assert f"margin {format_score(hard[-1].margin_[0])}, 3 support vectors" in texts
     assert f"margin {format_score(soft[-1].margin_[0])}" in texts
     assert (texts.count("training accuracy"), len(re.findall(r"\d support vectors", texts))) == (4, 2)
@@ -171,7 +171,7 @@ class CountedTree(learners.DecisionTreeClassifier):
 def test_a_validation_curve_is_fitted_once_in_each_fold() -> None:
     run = finish(make_experiment(MOONS, CountedTree(), splitter=KFold(folds=3)))
     CountedTree.fits.clear()
-    figures.ValidationCurve(parameter="max_depth", values=[1, 2, 4, 8]).draw(run)
+    curves.ValidationCurve(parameter="max_depth", values=[1, 2, 4, 8]).draw(run)
     assert CountedTree.fits == [len(fold.split.train) for fold in run.folds]
 
 
@@ -181,14 +181,14 @@ def test_the_subtree_of_cost_complexity_is_the_same_by_accuracy_and_by_error() -
     sizes = []
     for experiment in (by_accuracy, by_error):
         run = finish(experiment)
-        figure = figures.Trees(variants={"cut": {}}, draw_tree=draw, pruning={"cut": "cost_complexity"}).draw(run)
+        figure = trees.Trees(variants={"cut": {}}, draw_tree=draw, pruning={"cut": "cost_complexity"}).draw(run)
         sizes.append(re.findall(r"\d+ leaves, depth \d+", read_texts(figure)))
     assert sizes[0] == sizes[1] != []
 
 
 def test_the_steps_of_a_regression_tree_are_the_means_of_its_leaves() -> None:
     run = finish(make_experiment(CARS, learners.DecisionTreeRegressor(), splitter=LeaveOneOut()))
-    axes = figures.RegressionCurves(variants={"depth 1": {"learner__max_depth": 1}}).draw(run).axes[0]
+    axes = curves.RegressionCurves(variants={"depth 1": {"learner__max_depth": 1}}).draw(run).axes[0]
     slow = CARS.X["speed"].to_numpy() < 17.5
     steps = np.unique(axes.lines[0].get_ydata())
     assert steps == pytest.approx([CARS.y[slow].mean(), CARS.y[~slow].mean()])
@@ -200,8 +200,8 @@ def test_pruned_trees_show_their_sizes_and_cost_complexity_is_best_on_validation
     parameters, n_leaves = own.get_params(), own.fitted_tree_.n_leaves
     names = ("bottom_up", "best_first", "cost_complexity", "pessimistic")
     variants: dict[str, dict[str, Any]] = {name: {} for name in ("before", *names)} | {"a": {"learner__max_depth": 2}}
-    trees = figures.Trees(variants=variants, draw_tree=draw, pruning={name: name for name in names})
-    figure = trees.draw(run)
+    drawn = trees.Trees(variants=variants, draw_tree=draw, pruning={name: name for name in names})
+    figure = drawn.draw(run)
     assert (own.get_params(), own.fitted_tree_.n_leaves) == (parameters, n_leaves)  # drawing changes no model
     assert sum(axes.axison for axes in figure.axes) == 0
     X, y = run.select_rows(run.split.train)
@@ -219,13 +219,13 @@ def test_pruned_trees_show_their_sizes_and_cost_complexity_is_best_on_validation
 def test_small_trees_are_drawn_with_their_questions_and_answers() -> None:
     run = finish(make_experiment(MORTGAGE, learners.DecisionTreeClassifier(), splitter=LeaveOneOut()))
     variants = {"CART": {"learner__nominal_splits": "binary"}}
-    texts = read_texts(figures.Trees(variants=variants, draw_tree=draw).draw(run)).splitlines()
+    texts = read_texts(trees.Trees(variants=variants, draw_tree=draw).draw(run)).splitlines()
     assert {"family?", "single", "children", "Reject"} <= set(texts)
 
 
 def test_the_confusion_matrix_counts_the_test_rows_of_all_folds_shaded_by_their_share_of_the_true_class() -> None:
     run = finish(make_experiment(COLOURS, learners.MajorityClassifier(), splitter=KFold(folds=3, repeats=2)))
-    figure = figures.ConfusionMatrix().draw(run)
+    figure = classification.ConfusionMatrix().draw(run)
     axes: Any = figure.axes[0]
     counts = np.array([int(text.get_text()) for text in axes.texts if text.get_text().isdigit()]).reshape(2, 2)
     assert counts.sum() == 12

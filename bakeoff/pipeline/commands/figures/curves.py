@@ -12,10 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import AutoLocator, LogLocator
 from sklearn.metrics import PredictionErrorDisplay
 
-from bakeoff.pipeline.errors import UserError, first_line
-from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_split
-from bakeoff.pipeline.experiment.experiment import derive_seed
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.commands.drawing.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
     add_heading,
@@ -26,7 +23,16 @@ from bakeoff.pipeline.figures.panels import (
     place_ticks,
     use_whole_ticks,
 )
-from bakeoff.pipeline.figures.run_figure import FinishedRun, Parameters, RunFigure, TabulatedFigure, check_variants
+from bakeoff.pipeline.commands.figures.run_figure import (
+    FinishedRun,
+    Parameters,
+    RunFigure,
+    TabulatedFigure,
+    check_variants,
+)
+from bakeoff.pipeline.errors import UserError, first_line
+from bakeoff.pipeline.experiment import Experiment, FoldResult, evaluate_split
+from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.stages.scoring.predictions import predict_values
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning, find_best_candidate

@@ -18,8 +18,7 @@ from sklearn.metrics import (
     confusion_matrix,
 )
 
-from bakeoff.pipeline.experiment import Experiment, FoldResult
-from bakeoff.pipeline.figures.panels import (
+from bakeoff.pipeline.commands.drawing.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
     ROOM,
@@ -32,7 +31,8 @@ from bakeoff.pipeline.figures.panels import (
     make_panels,
     wrap_name,
 )
-from bakeoff.pipeline.figures.run_figure import FinishedRun, RunFigure
+from bakeoff.pipeline.commands.figures.run_figure import FinishedRun, RunFigure
+from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import cut_text, format_mean, format_score
 

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.checks.learner import check_parameters, check_row_bounds
+from bakeoff.pipeline.commands.drawing.panels import NAME_LETTERS, in_style, narrowed, render_for_page
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import (
     Experiment,
@@ -26,7 +27,6 @@ from bakeoff.pipeline.experiment import (
     score_headline,
 )
 from bakeoff.pipeline.experiment.fitting import select_weights
-from bakeoff.pipeline.figures.panels import NAME_LETTERS, in_style, narrowed, render_for_page
 from bakeoff.pipeline.stages.scoring.metrics import is_available
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning, fit_candidates, preprocess_tables
