@@ -1,46 +1,76 @@
-"""Measure how much longer each verb takes in a store of thousands of runs than in a store of a few.
+"""Measure the time, the memory and the queries of each verb in a store of many runs, beside a store of a few.
 
     python benchmarks/many_runs.py                     every verb, with 5 and with 5,000 runs
+    python benchmarks/many_runs.py --runs 100000 --store folder    the same with 100,000 runs, kept for the next call
     python benchmarks/many_runs.py latest "list models"    only the verbs whose words contain one of these
     python benchmarks/many_runs.py --docs              also writes docs/benchmarks.md
 
-Both stores begin with the same sweep of five learners on iris and a registered model. The runs of the large one are
-copied within the database: every row that belongs to a run, with new ids and hashes, as earlier sweeps of the same
-experiment, a tenth of them failed. As many runs again are in another experiment. CPU seconds are the smallest of
-``--repeats`` commands, each in a separate process. Nothing is asserted.
+Both stores begin with the same sweep of five learners on iris and a registered model. The rows of the large one are
+written by SQL: those of the five runs, with other ids, seeds and hashes, as earlier sweeps of 100 jobs each. The hashes
+are those that a plan gives to these jobs, so that the same sweep again finds them finished; a tenth of the runs failed.
+Their files are not copied. CPU seconds are the smallest of ``--repeats`` commands, each in a separate
+process, and the memory is the largest. Nothing is asserted.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import resource
+import re
 import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from secrets import token_hex
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.tables import machine, replace_part
 
 ROOT = Path(__file__).resolve().parents[1]
-BASE = ("dataset=iris", "evaluation=kfold")
-FIRST_SWEEP = ("-m", "learner=majority,naive_bayes,knn,decision_tree,svm", *BASE)
+LEARNERS = ("majority", "naive_bayes", "knn", "decision_tree", "svm")
+N_FIRST = len(LEARNERS)
+RUNS_PER_SWEEP = 100
+JOBS = ("-m", f"learner={','.join(LEARNERS)}", "dataset=iris", "evaluation=kfold")
 TO_DO = ("learner=majority", "dataset=iris", "seed=range(2000)")
 """Jobs without runs."""
-DONE = ("learner=majority", *BASE, "seed=range(1000,1500)")
-"""Jobs with runs in the large store."""
-N_FIRST = 5
-MAIN = "bakeoff"
-OTHER = "another"
-NEW_ID = "lower(hex(randomblob(16)))"
-NEW_HASH = "lower(hex(randomblob(8)))"
+COPIED = {
+    "runs": "run_uuid",
+    "tags": "run_uuid",
+    "params": "run_uuid",
+    "metrics": "run_uuid",
+    "latest_metrics": "run_uuid",
+    "logged_models": "source_run_id",
+    "inputs": "CASE source_type WHEN 'DATASET' THEN destination_id ELSE source_id END",
+}
+"""Tables, each with the run to which a row belongs."""
+SEED = "CASE WHEN :key = 'seed' OR :key LIKE '%random_state' THEN number ELSE :value END"
+COPIED_TAG = f"""
+CASE :key WHEN 'config_hash' THEN hash WHEN 'splits_digest' THEN printf('%016x', number)
+WHEN 'sweep' THEN 'sweep-' || (number * {N_FIRST} / {RUNS_PER_SWEEP}) ELSE :value END
+"""
+CHANGED = {
+    ("runs", "start_time"): ":start_time - 60000 * number",
+    ("runs", "end_time"): ":end_time - 60000 * number",
+    ("runs", "status"): "status",
+    ("runs", "artifact_uri"): "replace(:artifact_uri, :owner, new)",
+    ("tags", "value"): COPIED_TAG,
+    ("params", "value"): SEED,
+    ("logged_models", "model_id"): "'m-' || substr(:model_id, 3, 2) || substr(new, 3)",
+    ("inputs", "input_uuid"): "lower(hex(randomblob(16)))",
+    ("inputs", "source_id"): "iif(:source_id = :owner, new, :source_id)",
+    (
+        "inputs",
+        "destination_id",
+    ): "iif(:destination_id = :owner, new, 'm-' || substr(:destination_id, 3, 2) || substr(new, 3))",
+}
+"""The values of copies that differ from those of the first runs."""
 UI = """
 from bakeoff.pipeline.commands.store.pages import PagesRequest, open_pages
 print(open_pages(PagesRequest()))
@@ -49,11 +79,25 @@ HASHES = """
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.sweep.command import SweepRequest
 from bakeoff.pipeline.sweep.request import run_requested_sweep
-words = (*{words!r}, "dry_run=true", "tracking=none")
+words = (*{words!r}, "dry_run=true", "tracking=none", "max_jobs=1000000")
 report = run_requested_sweep(SweepRequest(words, ConfigSource(), quiet=True))
 print("hashes", *(job.hash for job in report.plan.jobs))
 """
+COUNTED = """
+import atexit, sys
+from bakeoff.pipeline.tracking.mlflow_tables import DatabaseFile
+read, queries = DatabaseFile.read, []
+def count(file, query, values):
+    queries.append(query)
+    return read(file, query, values)
+DatabaseFile.read = count
+atexit.register(lambda: print("queries", len(queries), file=sys.stderr))
+"""
 OURS = (sys.executable, "-m", "bakeoff")
+COMMAND = """
+from bakeoff.pipeline.cli.main import run_words
+sys.exit(run_words({words!r}))
+"""
 
 
 @dataclass(frozen=True)
@@ -76,44 +120,56 @@ class Case:
 
 
 CASES = (
-    Case("plan -m " + " ".join(FIRST_SWEEP[1:])),
+    Case("plan " + " ".join(JOBS)),
     Case("plan -m " + " ".join(TO_DO)),
     Case("compare latest"),
     Case("compare sweep=latest keep=false"),
+    Case("compare sweep=sweep-1 keep=false"),
     Case("compare filter=metrics.test_accuracy>0.1 keep=false", reads_all=True),
+    Case("diff latest best", reads_all=True),
     Case("list models"),
     Case("list runs", reads_all=True),
     Case("replay latest"),
     Case("replay sweep=latest"),
+    Case("report latest output=report.html"),
     Case("figures latest confusion_matrix output=pictures"),
     Case("explain latest output=none"),
     Case("predict latest iris.csv output=answers.csv"),
-    Case("predict best iris.csv output=answers.csv"),
+    Case("predict best iris.csv output=answers.csv", reads_all=True),
     Case("predict iris@champion iris.csv output=answers.csv"),
     Case("rm latest dry_run=true"),
     Case("rm sweep=latest dry_run=true"),
     Case("rm filter=metrics.test_accuracy>0.1 dry_run=true", reads_all=True),
     Case("gc dry_run=true", reads_all=True),
     Case("ui, until the server starts", UI),
-    Case(" ".join(FIRST_SWEEP)),
-    Case(" ".join((*FIRST_SWEEP, "workers=2"))),
+    Case(" ".join(JOBS)),
     Case("dataset=iris learner=majority tracking.models=false"),
     Case("ship latest as=again@champion"),
-    Case("compare sweep=latest"),
-    Case("plan -m " + " ".join(DONE), reads_all=True),
-    Case("-m " + " ".join((*DONE, "tracking.models=false")), reads_all=True),
-    Case("rerun --failed", reads_all=True),
+    Case("plan " + " ".join((*JOBS, "seed=range(1,101)"))),
+    Case(" ".join((*JOBS, "seed=range(1,{n_seeds})", "max_jobs=1000000")), reads_all=True),
 )
 
 
-def run(folder: Path, command: Sequence[str]) -> tuple[float, str]:
-    """Run a command in a folder, and return its CPU seconds, with those of its children, and its output."""
+class Measured(NamedTuple):
+    """What a command takes: CPU seconds, with those of its children, its memory in MB, and queries of the store."""
+
+    seconds: float
+    megabytes: float
+    queries: int
+
+
+def run(folder: Path, command: Sequence[str]) -> tuple[Measured, str]:
+    """Run a command in a folder, and return what it takes and its output."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return seconds, done.stdout + done.stderr
+    with TemporaryFile("w+") as output:
+        started = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output)
+        _, _, usage = os.wait4(started.pid, 0)
+        started.returncode = 0
+        output.seek(0)
+        text = output.read()
+    queries = re.search(r"^queries (\d+)$", text, re.MULTILINE)
+    n_queries = int(queries[1]) if queries else 0
+    return Measured(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, n_queries), text
 
 
 def make_first_runs(folder: Path) -> None:
@@ -121,105 +177,82 @@ def make_first_runs(folder: Path) -> None:
     from sklearn.datasets import load_iris
 
     load_iris(as_frame=True).data.to_csv(folder / "iris.csv", index=False)
-    run(folder, [*OURS, *FIRST_SWEEP])
+    run(folder, [*OURS, *JOBS])
     run(folder, [*OURS, "ship", "best", "as=iris@champion"])
 
 
+def count_done(n_runs: int) -> int:
+    """Return the number of seeds with finished runs of all learners; those of the other tenth failed."""
+    return n_runs // N_FIRST * 9 // 10
+
+
 def make_many_runs(folder: Path, first: Path, n_runs: int) -> None:
-    """Copy a store, and copy its runs until there are some thousands, in its experiment and in another one."""
+    """Copy a store, and write the rows of further runs of its jobs, each with another seed."""
     shutil.copytree(first, folder)
-    run(folder, [*OURS, "dataset=iris", "learner=majority", f"tracking.experiment={OTHER}"])
-    found = run(folder, [sys.executable, "-c", HASHES.format(words=DONE)])[1]
+    n_seeds = n_runs // N_FIRST
+    words = (*JOBS[1:], f"seed=range(1,{n_seeds + 1})")
+    found = run(folder, [sys.executable, "-c", HASHES.format(words=words)])[1]
     hashes = next(line for line in found.splitlines() if line.startswith("hashes ")).split()[1:]
     with closing(sqlite3.connect(folder / "outputs" / "mlflow.db")) as database:
-        # With a hundred thousand runs, the pages of the indices do not fit into the cache of 2 MB.
+        database.row_factory = sqlite3.Row
+        # The indices of so many runs do not fit into the usual cache of 2 MB.
         database.execute("PRAGMA cache_size = -1000000")
         database.execute("PRAGMA synchronous = OFF")
-        for name, n_old in ((MAIN, N_FIRST), (OTHER, 1)):
-            _plan_copies(database, name, n_runs // n_old - 1)
-            for table in ("runs", "tags", "params", "metrics", "latest_metrics", "inputs", "logged_models"):
-                _copy_rows(database, table)
-            for table in ("logged_model_params", "logged_model_tags", "logged_model_metrics"):
-                _copy_rows(database, table)
-            _change_copies(database)
-        _name_jobs(database, hashes)
+        _list_copies(database, hashes, n_seeds)
+        for table, owner in COPIED.items():
+            _copy_rows(database, table, owner)
         database.commit()
 
 
-def _plan_copies(database: sqlite3.Connection, experiment: str, n_copies: int) -> None:
-    """Write the id of each run and model of an experiment beside the new ids of its copies."""
-    database.execute("DROP TABLE IF EXISTS temp.copies")
-    database.execute(f"""
-        CREATE TEMP TABLE copies AS
-        WITH RECURSIVE numbers(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < {n_copies})
-        SELECT run_uuid AS old, number, {NEW_ID} AS new FROM runs JOIN experiments USING (experiment_id), numbers
-        WHERE experiments.name = '{experiment}'
-        UNION ALL SELECT model_id, number, 'm-' || {NEW_ID} FROM logged_models
-        JOIN experiments USING (experiment_id), numbers
-        WHERE experiments.name = '{experiment}' AND source_run_id IS NOT NULL""")
-    database.execute("CREATE INDEX temp.copies_old ON copies (old, number)")
-    database.execute("CREATE INDEX temp.copies_new ON copies (new)")
-
-
-def _copy_rows(database: sqlite3.Connection, table: str) -> None:
-    """Copy the rows of a table that belong to a run or a model."""
-    columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
-    owner = next(each for each in ("model_id", "run_uuid", "destination_id") if each in columns)
-    if table == "inputs":  # a dataset of a run, or a model of a run
-        owner = "CASE source_type WHEN 'DATASET' THEN destination_id ELSE source_id END"
-    values = [_write_copied(column, table) for column in columns]
-    database.execute(
-        f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(values)} "
-        f"FROM copies JOIN {table} ON copies.old = {owner}"
-    )
-
-
-def _write_copied(column: str, table: str) -> str:
-    """Return the SQL expression of a column of a copy."""
-    other = "(SELECT other.new FROM copies AS other WHERE other.old = {0} AND other.number = copies.number)"
-    if column == "input_uuid":
-        return NEW_ID
-    if column in ("source_id", "destination_id", "source_run_id", "run_id") or (
-        column == "run_uuid" and table != "runs"
-    ):
-        return f"COALESCE({other.format(f'{table}.{column}')}, {table}.{column})"
-    if column in ("run_uuid", "model_id"):
-        return "copies.new"
-    if column in ("start_time", "end_time"):
-        return f"{table}.{column} - 60000 * copies.number"
-    return f"{table}.{column}"
-
-
-def _change_copies(database: sqlite3.Connection) -> None:
-    """Make each set of copies a sweep of its own with another seed, and let a tenth of them fail."""
-    of_copy = "(SELECT number FROM copies WHERE new = run_uuid)"
-    in_copies = "run_uuid IN (SELECT new FROM copies)"
-    database.execute(f"UPDATE tags SET value = {NEW_HASH} WHERE key = 'config_hash' AND {in_copies}")
-    database.execute(f"UPDATE tags SET value = 'sweep-' || {of_copy} WHERE key = 'sweep' AND {in_copies}")
-    is_seed = "(key = 'seed' OR key LIKE '%random_state')"
-    database.execute(f"UPDATE params SET value = {of_copy} WHERE {is_seed} AND {in_copies}")
-    database.execute(f"UPDATE runs SET status = 'FAILED' WHERE {in_copies} AND {of_copy} % 10 = 0")
-
-
-def _name_jobs(database: sqlite3.Connection, hashes: Sequence[str]) -> None:
-    """Give finished copies the hashes of the jobs of a sweep, which are done then."""
-    copies = database.execute(
-        "SELECT run_uuid FROM runs JOIN experiments USING (experiment_id) WHERE experiments.name = ? AND "
-        "runs.name LIKE 'majority%' AND status = 'FINISHED' ORDER BY start_time LIMIT ?",
-        (MAIN, len(hashes)),
-    ).fetchall()
+def _list_copies(database: sqlite3.Connection, hashes: Sequence[str], n_seeds: int) -> None:
+    """Write the id, the seed, the hash and the status of each copy beside the id of the run that it copies."""
+    of_learner = dict(database.execute("SELECT value, run_uuid FROM params WHERE key = 'learner'").fetchall())
+    n_done = count_done(N_FIRST * n_seeds)
+    database.execute("CREATE TEMP TABLE copies (owner, new PRIMARY KEY, number, hash, status)")
     database.executemany(
-        "UPDATE tags SET value = ? WHERE key = 'config_hash' AND run_uuid = ?",
-        [(job_hash, run_id) for job_hash, (run_id,) in zip(hashes, copies, strict=False)],
+        "INSERT INTO copies VALUES (?, ?, ?, ?, ?)",
+        (
+            # Ids that ascend with the seeds are written at the end of each index.
+            (of_learner[LEARNERS[learner]], f"{learner + 1}{seed:07x}{token_hex(12)}", seed, job_hash, status)
+            for at, job_hash in enumerate(hashes)
+            for learner, seed in [(at // n_seeds, at % n_seeds + 1)]
+            for status in ["FINISHED" if seed <= n_done else "FAILED"]
+        ),
     )
+    database.execute("CREATE INDEX temp.copies_of_owner ON copies (owner, new)")
 
 
-def find_extra(folders: Sequence[Path], case: Case, repeats: int) -> tuple[float, float]:
-    """Return the CPU seconds of a command in each store; the stores take turns."""
-    words = [sys.executable, "-c", case.code] if case.code else [*OURS, *case.words.split()]
-    taken = [[run(folder, words)[0] for folder in folders] for _ in range(repeats)]
-    few, many = (min(column) for column in zip(*taken, strict=True))
-    return few, many
+def _copy_rows(database: sqlite3.Connection, table: str, owner: str) -> None:
+    """Write the rows of all copies into a table, whose indices are made anew."""
+    rows = [dict(row) for row in database.execute(f"SELECT {owner} AS owner, {table}.* FROM {table}")]
+    columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
+    is_index = f"FROM sqlite_master WHERE type = 'index' AND tbl_name = '{table}' AND sql IS NOT NULL"
+    indices = database.execute(f"SELECT name, sql {is_index}").fetchall()
+    for name, _ in indices:
+        database.execute(f"DROP INDEX {name}")
+    values = [_write_copied(table, column, owner) for column in columns]
+    database.executemany(
+        f"INSERT INTO {table} ({', '.join(columns)}) "
+        f"SELECT {', '.join(values)} FROM copies WHERE owner = :owner ORDER BY new",
+        sorted(rows, key=lambda row: (row.get("key", ""), row.get("timestamp", 0), row.get("step", 0), row["owner"])),
+    )
+    for _, statement in indices:
+        database.execute(statement)
+
+
+def _write_copied(table: str, column: str, owner: str) -> str:
+    """Return the SQL expression of a column of a copy."""
+    return "new" if column == owner else CHANGED.get((table, column), f":{column}")
+
+
+def find_extra(folders: Sequence[Path], case: Case, repeats: int, values: Mapping[str, int]) -> list[Measured]:
+    """Return what a command takes in each store; the stores take turns."""
+    code = case.code or COMMAND.format(words=case.words.format(**values).split())
+    command = [sys.executable, "-c", COUNTED + code]
+    taken = [[run(folder, command)[0] for folder in folders] for _ in range(repeats)]
+    return [
+        Measured(*map(max, zip(*own, strict=True)))._replace(seconds=min(own)[0]) for own in zip(*taken, strict=True)
+    ]
 
 
 def main() -> None:
@@ -228,22 +261,28 @@ def main() -> None:
     parser.add_argument("verbs", nargs="*", help="parts of the words of the commands; all if left out")
     parser.add_argument("--runs", type=int, default=5000)
     parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--store", type=Path, help="a folder in which both stores are kept")
     parser.add_argument("--docs", action="store_true", help="write docs/benchmarks.md too")
     given = parser.parse_args()
     chosen = [case for case in CASES if not given.verbs or any(verb in case.words for verb in given.verbs)]
-    lines = [f"| command | {N_FIRST} runs | {given.runs:,} runs | difference | ratio |", "| --- |" + " ---: |" * 4]
+    of_few, of_many = f"{N_FIRST} runs", f"{given.runs:,} runs"
+    lines = [f"| command | {of_few} | {of_many} | memory | queries |", "| --- |" + " ---: |" * 4]
     print(*lines, sep="\n")
     with TemporaryDirectory(prefix="bakeoff-runs-") as name:
-        few, many = Path(name) / "few", Path(name) / "many"
-        few.mkdir()
-        make_first_runs(few)
-        make_many_runs(many, few, given.runs)
+        parent = given.store or Path(name)
+        few, many = parent / "few", parent / f"many{given.runs}"
+        if not few.exists():
+            few.mkdir(parents=True)
+            make_first_runs(few)
+        if not many.exists():
+            make_many_runs(many, few, given.runs)
         for case in chosen:
-            first, second = find_extra((few, many), case, given.repeats)
+            values = {"n_seeds": count_done(given.runs) + 1}
+            first, second = find_extra((few, many), case, given.repeats, values)
             mark = " (reads all runs)" if case.reads_all else ""
             lines.append(
-                f"| `{case.words}`{mark} | {first:.2f} s | {second:.2f} s | {second - first:+.2f} s "
-                f"| {second / first:.2f} |"
+                f"| `{case.words.format(**values)}`{mark} | {first.seconds:.2f} s | {second.seconds:.2f} s "
+                f"| {second.megabytes:,.0f} MB | {first.queries} and {second.queries} |"
             )
             print(lines[-1], flush=True)
     if given.docs:
