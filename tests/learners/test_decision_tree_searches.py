@@ -8,7 +8,7 @@ import pytest
 from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
 from bakeoff.learners.trees import grower, training_table
 from bakeoff.learners.trees.splitting import numeric
-from bakeoff.learners.trees.splitting.numeric import HistogramBlock
+from bakeoff.learners.trees.splitting.bins import HistogramBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules
 from bakeoff.learners.trees.tree import Tree
 

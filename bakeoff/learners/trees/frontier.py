@@ -179,7 +179,6 @@ class Frontier:
 
     def _sort_by_codes(self, feature: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the kinds of rows (n,), sorted by node and bin code, and these two as one integer: both (b, n)."""
-        assert self.table.bin_codes is not None
         assert self.table.values is not None
         n_codes = self.table.values.shape[1]
         kind_bits = int(kind.max()).bit_length()
@@ -188,8 +187,7 @@ class Frontier:
 
         # Sorting integers by themselves is many times faster than sorting positions by integers.
         shift = dtype(kind_bits)
-        cell = self.order + self._spread_offset(feature)
-        key = self.table.bin_codes.ravel().take(cell).astype(dtype)  # (b, n)
+        key = self.gather_bin_codes(feature, dtype)  # (b, n)
         key += (self.node_of_position * n_codes).astype(dtype)
         if end > MAX_KEY:
             by_key = key.argsort(axis=1)
@@ -209,14 +207,13 @@ class Frontier:
         code = key.astype(np.intp) - node * n_codes
         return self.table.values.ravel().take(feature * n_codes + code)
 
-    def gather_bin_codes(self, feature: np.ndarray) -> np.ndarray:
+    def gather_bin_codes(self, feature: np.ndarray, dtype: type[np.integer] = np.intp) -> np.ndarray:
         """Return the bin codes of features (b, 1) or (b, m), with rows sorted by node: (b, n)."""
         assert self.table.bin_codes is not None
         if feature.shape[1] == 1 and not self.has_several_trees:
-            return self.table.bin_codes[feature[:, 0]].take(self.order[0], axis=1).astype(np.intp)
+            return self.table.bin_codes[feature[:, 0]].take(self.order[0], axis=1).astype(dtype)
         cell = self.order + self._spread_offset(feature)
-        codes = self.table.bin_codes.ravel().take(cell)
-        return codes.astype(np.intp)
+        return self.table.bin_codes.ravel().take(cell).astype(dtype)
 
     def mark_varying_features(self) -> np.ndarray:
         """Return whether a node has different values of a feature: (d, m); True for all if there are too many cells."""

@@ -117,6 +117,11 @@ class Target(ABC):
             self.fixed_point_weight = convert_to_fixed_point(weight, tree_weight)
             self.fixed_point_scale = float(self.fixed_point_weight.sum() / weight.sum())
 
+    @property
+    def weights_are_rows(self) -> bool:
+        """Whether the weight of a node is its number of rows."""
+        return self.fixed_point_weight is None or self.weights_are_counts
+
     def _is_fixed_point_exact(self) -> bool:
         """Return whether no weight was rounded or scaled in the conversion to fixed point."""
         if self.fixed_point_weight is None:
@@ -482,8 +487,8 @@ class ClassTarget(Target):
         self.c = c
         self.n_sums = c - 1
         self._impurity = impurity
-        # `mark_same_class` reads many codes, which stay in cache if their dtype is small.
-        self._small_codes = codes.astype(np.min_scalar_type(c))
+        # Codes that are read in random order stay in cache if their dtype is small.
+        self.small_codes = codes.astype(np.min_scalar_type(c))
         self._set_weights(weight, tree_weight)
         self._has_exact_weights = self._is_fixed_point_exact()
         is_small = float(weight.sum()) <= MAX_EXACT_WEIGHT
@@ -645,5 +650,5 @@ class ClassTarget(Target):
         return sums
 
     def mark_same_class(self, order: np.ndarray) -> np.ndarray:
-        codes = self._small_codes.take(order)
+        codes = self.small_codes.take(order)
         return codes[:, 1:] == codes[:, :-1]

@@ -20,6 +20,7 @@ from bakeoff.learners.trees.criteria import Criterion, SquaredDistance
 from bakeoff.learners.trees.splitting.partition import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules, find_first_hits
 from bakeoff.learners.trees.splitting.square_sums import (
+    SquareSums,
     bound_gini_merit,
     choose_by_exact_gain,
     scan_square_sums,
@@ -59,7 +60,7 @@ def pays_to_scan(block: FeatureBlock, criterion: Criterion) -> bool:
     """Return whether a scan may be faster than listing cuts: for numeric targets, and for many classes."""
     target = block.frontier.target
     if isinstance(target, ClassTarget):
-        return target.c >= MIN_CLASSES_SCANNED and supports_square_sums(block, criterion)
+        return target.c >= MIN_CLASSES_SCANNED and supports_square_sums(target, criterion)
     return True
 
 
@@ -68,22 +69,42 @@ def find_dense_cuts(block: FeatureBlock, is_cut: np.ndarray, rules: SplitRules) 
     # After the last row of a node, the right side is empty, and the gain is 0 / 0.
     with np.errstate(divide="ignore", invalid="ignore"):
         if isinstance(block.frontier.target, ClassTarget):
-            return _scan_squares(block, is_cut, rules)
+            return choose_by_squares(block, scan_square_sums(block), is_cut, block.start, block.node, rules)
         return _scan_gains(block, is_cut, rules)
 
 
-def _scan_squares(block: FeatureBlock, is_cut: np.ndarray, rules: SplitRules) -> BestCuts:
-    """Return the best cuts by Gini impurity."""
-    squares = scan_square_sums(block)
-    node_weight = block.total[0].take(block.node)  # (n,)
-    merit = squares.compute_merit(node_weight)  # (b, n)
+def choose_by_squares(
+    block: FeatureBlock,
+    squares: SquareSums,
+    is_cut: np.ndarray,
+    start: np.ndarray,
+    node: np.ndarray,
+    rules: SplitRules,
+) -> BestCuts:
+    """Return the best cuts by Gini impurity.
+
+    Parameters
+    ----------
+    block : FeatureBlock
+        A block of b features.
+    squares : SquareSums
+        The squares of a cut after each of p positions under each feature.
+    is_cut : ndarray of shape (b, p), bool
+    start : ndarray of shape (m,), int
+        The first position of each node.
+    node : ndarray of shape (p,), int
+        The node at each position of a feature.
+    rules : SplitRules
+    """
+    node_weight = block.total[0].take(node)  # (p,)
+    merit = squares.compute_merit(node_weight)  # (b, p)
     merit -= ~is_cut * LARGEST_MERIT
     rules.exclude_light_branches(merit, squares.weight, node_weight)
-    largest = _find_largest(merit, block.start)  # (m,)
-    close = (merit >= bound_gini_merit(largest).take(block.node)).ravel().nonzero()[0]
-    node = block.node.take(close % block.n)
-    position, gain = choose_by_exact_gain(block, squares, close, node, rules.criterion)
-    return BestCuts(position, block.node.take(position % block.n), gain)
+    largest = _find_largest(merit, start)  # (m,)
+    close = (merit >= bound_gini_merit(largest).take(node)).ravel().nonzero()[0]
+    node_of_close = node.take(close % node.size)
+    position, gain = choose_by_exact_gain(block, squares, close, node_of_close, rules.criterion)
+    return BestCuts(position, node.take(position % node.size), gain)
 
 
 def _scan_gains(block: FeatureBlock, is_cut: np.ndarray, rules: SplitRules) -> BestCuts:

@@ -312,7 +312,7 @@ class KeyedGroups(ValueGroups):
         self.node = self.pair % block.m
         self._delimit_pairs()
         self.n_rows = self.sums[0]
-        if not block.weights_are_rows:
+        if not frontier.target.weights_are_rows:
             rows_of_key = np.bincount(key.ravel(), minlength=n_keys)
             self.n_rows = rows_of_key.take(self._key_of_group)
         self.total = block.total.take(self.node, axis=1)

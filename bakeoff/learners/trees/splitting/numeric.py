@@ -16,15 +16,7 @@ so that missing cells neither improve a feature nor move its cut; the split info
 branch. C4.5 then divides each row with a missing cell among the branches; here, all of these rows go to the side that
 gives the larger gain of the whole node.
 
-*Histograms* serve features with few values: rows are counted by node, feature, bin and class; nothing is sorted. If a
-node has N_k(v) rows of class k whose value of a feature is v, the left branch of the cut after v has
-
-    L_k(v) = Σ_{u <= v} N_k(u)
-
-rows of class k. Thus one count of all keys (node, feature, bin, class) and one prefix sum along bins yield the left
-branches of all cuts. Cuts lie only between neighbouring values that occur in the node. Every bin is a single value, so
-the trees equal those grown from sorted rows to the last bit. Cost: O(n d) per level to count, and O(m d v c) to
-evaluate the cuts of m nodes with v values.
+*Bins* serve features with few values: nothing needs to be sorted by value (see `bins`).
 
 *Random cuts*: one threshold for each numeric feature of a node, drawn between its smallest and largest value there. The
 best of the drawn cuts splits the node. If all known values are equal, the cut separates them from missing cells.
@@ -35,13 +27,20 @@ References: J. R. Quinlan, "C4.5: Programs for Machine Learning", 1993, chapter 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from bakeoff.learners.trees.frontier import Frontier
-from bakeoff.learners.trees.splitting.dense_scan import MAX_POSITIONS_PER_CUT, BestCuts, find_dense_cuts, pays_to_scan
+from bakeoff.learners.trees.splitting.bins import HistogramBlock, SquareBlock
+from bakeoff.learners.trees.splitting.dense_scan import (
+    MAX_POSITIONS_PER_CUT,
+    BestCuts,
+    choose_by_squares,
+    find_dense_cuts,
+    pays_to_scan,
+)
 from bakeoff.learners.trees.splitting.partition import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import (
     SplitRules,
@@ -52,8 +51,6 @@ from bakeoff.learners.trees.splitting.splits import (
     find_first_of_nodes,
     find_first_of_pairs,
     find_largest_of_nodes,
-    mark_first_of_runs,
-    sum_within_runs,
 )
 from bakeoff.learners.trees.splitting.square_sums import (
     bound_gini_merit,
@@ -61,68 +58,6 @@ from bakeoff.learners.trees.splitting.square_sums import (
     sum_squares_at_cuts,
     supports_square_sums,
 )
-from bakeoff.learners.trees.target import ClassTarget
-
-
-class HistogramBlock(FeatureBlock):
-    """The frontier under b features with at most v values, for classes.
-
-    A position is a combination of feature, node and bin, numbered (slot * m + node) * v + code.
-    """
-
-    def __init__(self, frontier: Frontier, feature: np.ndarray, values: np.ndarray) -> None:
-        super().__init__(frontier, feature)
-        self._values = values
-        self._n_bins = values.shape[1]
-        target = frontier.target
-        assert isinstance(target, ClassTarget)
-        rows = frontier.order[0]
-        self._shape = (target.c, self.b * self.m * self._n_bins)
-        # Class and position of every cell as one integer.
-        self._key = frontier.gather_bin_codes(feature)  # (b, n)
-        self._key += target.codes.take(rows) * self._shape[1] + self.node * self._n_bins
-        self._key += np.arange(self.b)[:, None] * (self.m * self._n_bins)
-        counts = self._count_rows(target.repeat_weights(rows, self.b))
-        self._occupied = np.flatnonzero(counts.any(axis=0))  # (q,), positions that hold rows
-        self._counts = counts.take(self._occupied, axis=1)  # (c, q)
-
-    def _count_rows(self, weight: np.ndarray | None) -> np.ndarray:
-        """Sum the weights (b n,), or count rows if there are none, by class and position: (c, positions)."""
-        counts = np.bincount(self._key.ravel(), weights=weight, minlength=self._shape[0] * self._shape[1])
-        return counts.reshape(self._shape).astype(np.int64, copy=False)
-
-    def find_pairs(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        pair = position // self._n_bins
-        return pair % self.m, pair
-
-    def feature_at(self, position: np.ndarray, node: np.ndarray) -> np.ndarray:
-        return self.feature_of_slot(position // (self.m * self._n_bins), node)
-
-    def read_cut_values(self, position: np.ndarray, feature: np.ndarray, node: np.ndarray) -> np.ndarray:
-        # The value above a cut is the next value in the node, at the next occupied position.
-        index = np.searchsorted(self._occupied, position)
-        following = self._occupied.take(index + 1)
-        code = np.stack([position, following]) % self._n_bins  # (2, q)
-        return self._values[feature, code]
-
-    def list_cuts(self, rules: SplitRules) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions (q,) after which a cut leaves enough rows on each side, and the left sums (c, q)."""
-        node, pair = self.find_pairs(self._occupied)
-        is_first = mark_first_of_runs(pair)
-        # No cut follows the last occupied bin of a pair.
-        is_cut = np.append(~is_first[1:], False)
-        left_classes = sum_within_runs(self._counts, is_first)  # (c, q)
-        if rules.min_rows > 1:
-            # A row counts once here, regardless of its weight.
-            counts = self._count_rows(None).take(self._occupied, axis=1)
-            left_rows = sum_within_runs(counts, is_first).sum(axis=0)
-            right_rows = self.frontier.n_positions.take(node) - left_rows
-            is_cut &= (left_rows >= rules.min_rows) & (right_rows >= rules.min_rows)
-        chosen = np.flatnonzero(is_cut)
-        sums = left_classes.take(chosen, axis=1).astype(np.float64)
-        # Sums begin with the weight, which is stored in the row of the first class.
-        sums[0] = sums.sum(axis=0)
-        return self._occupied.take(chosen), sums
 
 
 def draw_thresholds(block: FeatureBlock, draws: np.ndarray) -> np.ndarray:
@@ -239,6 +174,19 @@ def find_histogram_splits(block: HistogramBlock, rules: SplitRules) -> Splits:
     return _choose_cuts(block, cuts, rules, missing_left=False)
 
 
+def find_splits_by_squares(block: SquareBlock, rules: SplitRules) -> Splits:
+    """Return the best cuts of all features, from the squares of their bins."""
+    if rules.min_rows > 1:
+        # Every weight is a number of rows here, so one limit on the weight covers both limits.
+        rules = replace(rules, min_weight=max(rules.min_weight, rules.min_rows))
+    start = np.arange(block.m) * block.n_bins
+    node = np.arange(block.m).repeat(block.n_bins)
+    # Before the first row of a node and after the last one, a side of a cut is empty, and the gain is 0 / 0.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        best = choose_by_squares(block, block.squares, block.is_occupied, start, node, rules)
+    return make_splits(block, best, merit=best.gain, missing_left=False)
+
+
 def _choose_cuts(
     block: FeatureBlock,
     cuts: Cuts,
@@ -247,7 +195,7 @@ def _choose_cuts(
     missing_left: bool,
 ) -> Splits:
     """Return the best of the cuts in each node."""
-    if supports_square_sums(block, rules.criterion):
+    if supports_square_sums(block.frontier.target, rules.criterion):
         best, gain = _choose_by_square_sums(block, cuts, rules)
         merit = gain
     else:

@@ -35,8 +35,6 @@ class FeatureBlock:
         The sums of each node, the weight first.
     has_unit_weights : bool
         Whether every weight is 1, in which case the target's sums omit the weight.
-    weights_are_rows : bool
-        Whether weights are row counts.
     """
 
     def __init__(self, frontier: Frontier, feature: np.ndarray) -> None:
@@ -48,7 +46,6 @@ class FeatureBlock:
         self.node = frontier.node_of_position
         self.start = frontier.start
         self.has_unit_weights = frontier.target.fixed_point_weight is None
-        self.weights_are_rows = self.has_unit_weights or frontier.target.weights_are_counts
         # With unit weights, the sums omit the weight, which is the number of rows.
         p = frontier.sums.shape[0] + self.has_unit_weights
         self.total = np.empty((p, self.m))  # (p, m)

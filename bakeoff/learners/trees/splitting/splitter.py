@@ -21,12 +21,13 @@ from functools import partial
 import numpy as np
 
 from bakeoff.learners.trees.frontier import Frontier
+from bakeoff.learners.trees.splitting.bins import HistogramBlock, SquareBlock, pays_to_add_squares
 from bakeoff.learners.trees.splitting.nominal import find_nominal_splits
 from bakeoff.learners.trees.splitting.numeric import (
-    HistogramBlock,
     find_histogram_splits,
     find_known_splits,
     find_numeric_splits,
+    find_splits_by_squares,
 )
 from bakeoff.learners.trees.splitting.partition import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import LEAST_GAIN_BITS, BoundTies, SplitRules, Splits
@@ -71,9 +72,10 @@ def _choose_best(candidates: Iterator[Splits], bound_ties: BoundTies) -> Splits:
 
 def _search_features(frontier: Frontier, features: np.ndarray, rules: SplitRules) -> Splits:
     """Return the best split of every node on features (b, 1) or (b, m) that are searched together."""
+    if pays_to_add_squares(frontier, rules.criterion):
+        return find_splits_by_squares(SquareBlock(frontier, features), rules)
     if frontier.values is not None:
-        histogram = HistogramBlock(frontier, features, frontier.values)
-        return find_histogram_splits(histogram, rules)
+        return find_histogram_splits(HistogramBlock(frontier, features), rules)
     searches = _search_block(FeatureBlock(frontier, features), rules)
     return _choose_best(searches, partial(frontier.bound_ties, rules.criterion))
 

@@ -25,7 +25,7 @@ import numpy as np
 from bakeoff.learners.trees.criteria import TIE_TOLERANCE, Criterion, SquaredDistance, add_first_class
 from bakeoff.learners.trees.splitting.partition import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import find_first_of_nodes
-from bakeoff.learners.trees.target import ClassTarget
+from bakeoff.learners.trees.target import ClassTarget, Target
 
 MAX_CLASSES_SUMMED_APART = 3
 """Up to this number of classes, a prefix sum for each class is cheaper."""
@@ -74,15 +74,13 @@ class SquareSums(NamedTuple):
         return SquareSums(weight, self.left.take(position), self.right.take(position))
 
 
-def supports_square_sums(block: FeatureBlock, criterion: Criterion) -> bool:
+def supports_square_sums(target: Target, criterion: Criterion) -> bool:
     """Return whether cuts can be evaluated from sums of squares.
 
-    This requires Gini impurity, several classes and integer weights.
+    This requires Gini impurity, several classes and weights that are numbers of rows.
     """
-    if not isinstance(criterion, SquaredDistance) or not block.weights_are_rows:
-        return False
-    target = block.frontier.target
-    return isinstance(target, ClassTarget) and target.c > MAX_CLASSES_SUMMED_APART
+    has_many_classes = isinstance(target, ClassTarget) and target.c > MAX_CLASSES_SUMMED_APART
+    return isinstance(criterion, SquaredDistance) and has_many_classes and target.weights_are_rows
 
 
 def sum_squares_at_cuts(left: np.ndarray, total: np.ndarray, node: np.ndarray) -> SquareSums:
@@ -101,7 +99,7 @@ def scan_square_sums(block: FeatureBlock) -> SquareSums:
     """Return the squares of a cut after every position: (b, n), and the weight (n,) or (b, n)."""
     target = block.frontier.target
     assert isinstance(target, ClassTarget)
-    node_classes = _count_classes(block)  # (c, m)
+    node_classes = count_classes(block)  # (c, m)
     node_squares = np.einsum("km,km->m", node_classes, node_classes)
     codes = target.codes.take(block.order)  # (b, n)
     weight = None  # the w
@@ -153,7 +151,7 @@ def choose_by_exact_gain(
 
 def _compute_gini_gain(block: FeatureBlock, cuts: SquareSums, node: np.ndarray) -> np.ndarray:
     """Return the gains, times the square of the node's weight, of cuts (q,) in nodes (q,): shape (q,)."""
-    node_classes = _count_classes(block)
+    node_classes = count_classes(block)
     weight_of_node = node_classes.sum(axis=0)  # (m,)
     node_weight = weight_of_node.take(node)  # (q,)
     node_squares = np.einsum("km,km->m", node_classes, node_classes).take(node)
@@ -179,7 +177,7 @@ def _sum_within_nodes(steps: np.ndarray, of_node: np.ndarray, block: FeatureBloc
     return up_to
 
 
-def _count_classes(block: FeatureBlock) -> np.ndarray:
+def count_classes(block: FeatureBlock) -> np.ndarray:
     """Return the weight of each class in each node, (c, m)."""
     return add_first_class(block.total).astype(np.int64)
 
