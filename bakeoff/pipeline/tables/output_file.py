@@ -7,12 +7,13 @@ would be executed is therefore prefixed with an apostrophe.
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -53,24 +54,36 @@ def escape_text(text: str) -> str:
     return f"{MARK}{text}" if is_formula else text
 
 
-def write_csv(
-    table: pd.DataFrame, target: Any, *, separator: str = ",", decimal: str = ".", has_index: bool = False
-) -> None:
-    """Write a table with its text escaped.
+def write_csv(table: pd.DataFrame, target: Any, *, separator: str = ",", has_index: bool = False) -> None:
+    """Write a table as pandas does, but with its text escaped; pandas would take a sixth of the time of a small run.
 
     Parameters
     ----------
     table : DataFrame of shape (m, k)
     target : Path or text stream
-    separator, decimal : str
+    separator : str
     has_index : bool
         Whether to write the index as the first column.
     """
-    escaped = _escape_table(table)
+    columns = list(table.items())
     if has_index:
-        name = table.index.name
-        escaped.index = table.index.map(_escape_cell).rename(None if name is None else escape_text(str(name)))
-    escaped.to_csv(target, sep=separator, decimal=decimal, index=has_index)
+        columns.insert(0, (table.index.name, table.index.to_series()))
+    names = [_escape_cell(name) for name, _ in columns]
+    cells = [_list_cells(column) for _, column in columns]
+    is_file = isinstance(target, Path)
+    with target.open("w", encoding="utf-8", newline="") if is_file else nullcontext(target) as file:
+        writer = csv.writer(file, delimiter=separator, lineterminator=os.linesep)
+        writer.writerow(names)
+        writer.writerows(zip(*cells, strict=True))
+
+
+def _list_cells(column: pd.Series[Any]) -> list[Any]:
+    """Return the cells of a column with escaped text, and empty text in place of missing cells."""
+    # Python writes these as pandas does; narrow floats, and dates without times, are written by pandas itself.
+    is_plain = column.dtype.kind in "Oiub" or column.dtype == float
+    cells = (column if is_plain else column.astype(str)).tolist()
+    absent = column.isna().tolist()
+    return ["" if is_missing else _escape_cell(cell) for cell, is_missing in zip(cells, absent, strict=True)]
 
 
 def describe_escapes(table: pd.DataFrame, path: Path) -> str:
@@ -99,19 +112,6 @@ def describe_escapes(table: pd.DataFrame, path: Path) -> str:
     return f"formulas in {join_words(what)}; {MARK_NOTE}" if what else ""
 
 
-def _escape_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a copy of a table in which cells and column names are escaped."""
-    import pandas as pd
-
-    escaped = table.copy(deep=False)
-    for position in range(table.shape[1]):
-        column = table.iloc[:, position]
-        if _may_hold_text(column):
-            escaped.isetitem(position, pd.Series(map(_escape_cell, column), dtype=object).to_numpy())
-    escaped.columns = pd.Index([_escape_cell(name) for name in table.columns])
-    return escaped
-
-
 def _count_escapes(column: pd.Series[Any]) -> int:
     if not _may_hold_text(column):
         return 0
@@ -123,7 +123,6 @@ def _escape_cell(cell: Any) -> Any:
 
 
 def _may_hold_text(column: pd.Series[Any]) -> bool:
-    # Numbers, dates and truth values are written by pandas itself.
     return column.dtype.kind == "O"
 
 
