@@ -227,7 +227,7 @@ MAY_IMPORT: Mapping[str, tuple[str, ...]] = {
     "reference": ("compare", "paper", "comparison_report", "significance"),
     "explain": ("drawing",),
     "figures": ("drawing",),
-    "report": ("figures",),
+    "report": ("figures", "significance"),
     "comparison_report": ("drawing", "significance"),
     "study": ("compare", "comparison_report", "significance"),
     "watch": ("compare", "paper", "comparison_report"),

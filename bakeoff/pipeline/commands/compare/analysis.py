@@ -191,7 +191,7 @@ def summarize(
     pairs: Sequence[PairResult],
 ) -> Summary:
     """Return the mean of a configuration with its interval, its rank, and its mark against the base."""
-    low, high = np.clip([estimate.lower, estimate.upper], *metric.bounds).tolist()
+    low, high = estimate.bound_interval(metric.bounds)
     summary = Summary(
         configuration=name,
         mean=estimate.mean,

@@ -205,10 +205,10 @@ def draw_scores(comparison: Comparison, result: MetricResult) -> Picture | None:
             if row is None:
                 continue
             is_best = row.is_best if items is None else name in items.tiers[0]
-            low, high = (row.mean - row.std, row.mean + row.std) if items is None else (row.low, row.high)
             points = cells[name, dataset.dataset] if with_points else ()
-            _draw_row(axes, number, points, (low, row.mean, high), is_best=is_best)
-    caption = CAPTIONS[items is not None].format(label.capitalize())
+            _draw_row(axes, number, points, (row.low, row.mean, row.high), is_best=is_best)
+    level = f"{100 * (1 - comparison.settings.alpha):g} %"
+    caption = CAPTIONS[items is not None].format(label.capitalize(), level)
     n_hidden = len(comparison.configurations) - len(rows)
     return figure, caption + f" {n_hidden} more are not drawn." * (n_hidden > 0)
 
@@ -224,9 +224,9 @@ def _draw_row(
 
 
 CAPTIONS = (
-    "{} of each fold, with mean (diamond) and standard deviation (line); the best mean of each dataset is blue.",
-    "{} of each system with its interval and its tier; systems of a tier are not told apart from its best, and tier A "
-    "is blue.",
+    "{} of each fold, with the mean (diamond) and its {} interval (line); the best mean of each dataset is blue.",
+    "{} of each system with its {} interval and its tier; systems of a tier are not told apart from its best, and "
+    "tier A is blue.",
 )
 """The caption of the scores of folds, and that of the tiers."""
 

@@ -15,7 +15,7 @@ from bakeoff.pipeline.commands.comparison_report.comparison import (
     PairResult,
     Summary,
 )
-from bakeoff.pipeline.commands.significance.folds import POWER
+from bakeoff.pipeline.commands.significance.folds import BOUNDED, POWER
 from bakeoff.pipeline.tables.report import Section
 from bakeoff.pipeline.tables.table import BEST_SIGN, CODE, EMPTY, NAME, NUMBER, TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.wording import (
@@ -114,6 +114,9 @@ def _tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str
     footnote = (
         _explain_signs(comparison, metric, result.base) if comparison.items or len(comparison.datasets) == 1 else ""
     )
+    bounds = comparison.find_metric(metric).bounds
+    if any(bound in (summary.low, summary.high) for summary in result.summaries for bound in bounds):
+        footnote = f"{footnote}. {BOUNDED}".removeprefix(". ")
     return make_table(title, columns, rows, footnote)
 
 

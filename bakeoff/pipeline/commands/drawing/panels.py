@@ -12,17 +12,20 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from html import escape
 from io import BytesIO
-from textwrap import fill
+from textwrap import TextWrapper, fill
 from typing import Any
 
 import numpy as np
 from cycler import cycler
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
+from bakeoff.pipeline.stages.dataset import Column
+from bakeoff.pipeline.stages.dataset.clock import CLOCK
 from bakeoff.pipeline.text.wording import MAX_SHORT, cut_text
 
 CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#F0E442", "#999999")
@@ -30,6 +33,11 @@ CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "<", ">")
 TEXT_COLOUR = "#222222"
 MUTED_COLOUR = "#6b6b6b"
 GRID_COLOUR = "#e5e5e5"
+LIGHT_INK, DARK_INK = "#fefefe", "#111111"
+"""The colours of text on a coloured ground, which is the same on light and on dark pages."""
+LUMINANCE_WEIGHTS = (0.2126, 0.7152, 0.0722)
+MAX_DARK_LUMINANCE = 0.4
+"""Text on a ground of at most this luminance is light."""
 OTHER_COLOUR = "#b8b8b8"
 """The colour of bars and lines that are not the subject of the figure."""
 
@@ -40,11 +48,12 @@ NOTE_LINE_POINTS = 12
 LETTERS_PER_INCH = 12.0
 TITLE_LETTERS_PER_INCH = 9.0
 NOTE_LETTERS_PER_INCH = 14.0
-NAME_LETTERS_PER_INCH = 5.0
+NAME_LETTERS_PER_INCH = 6.0
 MARGIN_INCHES = 0.4
 """The room for numbers on the left of a panel."""
-DECIMAL_LETTERS = 5
-"""The room for the decimals of a tick, and the gap after it."""
+GAP_LETTERS = 4
+DECIMAL_LETTERS = 3
+"""The room after a tick, and for its decimals."""
 MAX_TICKS = 9
 HANDLE_LETTERS = 8
 """The width of a legend mark, in letters."""
@@ -104,6 +113,23 @@ def narrowed() -> Iterator[None]:
         ROOM.reset(token)
 
 
+def is_narrowed() -> bool:
+    """Return whether a figure is drawn for a phone."""
+    return ROOM.get() == PHONE_INCHES
+
+
+def choose_ink(colour: Any) -> str:
+    """Return the colour of text on a coloured ground.
+
+    Examples
+    --------
+    >>> choose_ink("#0072B2"), choose_ink("#F0E442")
+    ('#fefefe', '#111111')
+    """
+    luminance = np.dot(LUMINANCE_WEIGHTS, to_rgb(colour))
+    return LIGHT_INK if luminance <= MAX_DARK_LUMINANCE else DARK_INK
+
+
 def count_letters() -> int:
     """Return how many letters a line of a name may have that leaves room for the bars or the curve beside it."""
     return int(min(NAME_LETTERS, NAME_LETTERS_PER_INCH * ROOM.get()))
@@ -161,7 +187,9 @@ class RoundNumbers(MaxNLocator):
         """Return the numbers in a range."""
         axes: Any = self.axis.axes  # type: ignore[union-attr]
         letters = LETTERS_PER_INCH * axes.bbox.width / axes.figure.dpi
-        needed = DECIMAL_LETTERS + len(f"{max(abs(vmin), abs(vmax)):,.0f}")
+        needed = len(f"{max(abs(vmin), abs(vmax)):,.0f}") + GAP_LETTERS
+        if vmax - vmin < MAX_TICKS:
+            needed += DECIMAL_LETTERS
         nbins = max(1, min(MAX_TICKS, int(letters / needed)))
         self.set_params(nbins=nbins, min_n_ticks=min(nbins, 2))
         return super().tick_values(vmin, vmax)
@@ -228,15 +256,18 @@ def add_title(axes: Axes, title: str, note: str = "") -> None:
     axes.set_title(lines, loc="left", fontweight="bold", color=TEXT_COLOUR, pad=8 + NOTE_LINE_POINTS * note_lines)
     place: Any = {"xycoords": "axes fraction", "xytext": (0, 5), "textcoords": "offset points"}
     annotation = axes.annotate(note, (0, 1), **place, color=MUTED_COLOUR, fontsize=NOTE_POINTS)
-    # A long note may extend into the next panel's margin, but must not make its own panel wider.
-    annotation.set_in_layout(False)
+    # A long note may extend into the next panel's margin, but must not make its own panel wider. The title above it
+    # takes its room.
+    annotation.set_in_layout(not title)
 
 
 def add_legend(figure: Figure, title: str, marks: Mapping[str, Any]) -> None:
     """Add a legend below the panels, with its title above the marks, in as many lines as the marks need."""
+    if not marks:
+        return
     labels = [cut_text(label, NAME_LETTERS) for label in marks]
     room = figure.get_figwidth() * LETTERS_PER_INCH
-    letters = max(map(len, labels), default=0) + HANDLE_LETTERS
+    letters = max(map(len, labels)) + HANDLE_LETTERS
     columns = max(1, min(len(labels), int(room / letters)))
     place: Any = {"loc": "outside lower left", "ncols": columns, "alignment": "left"}
     heading = cut_text(title, int(room))
@@ -252,15 +283,40 @@ def collect_marks(panels: Sequence[Axes]) -> dict[str, Any]:
     return marks
 
 
+def write_unit(columns: Sequence[Column], name: str) -> str:
+    """Return the words that follow the name of a column whose numbers have a unit; empty for others.
+
+    Examples
+    --------
+    >>> write_unit([Column("area", "numeric", "feature", "", unit="m²")], "area")
+    ' in m²'
+    """
+    unit = next((column.unit for column in columns if column.name == name), "")
+    return f" in {'hours' if unit == CLOCK else unit}" if unit else ""
+
+
+BREAK = "\N{ZERO WIDTH SPACE}"
+JOINT = re.compile(r"(?<=_)(?=\w)|(?<=[a-z])(?=[A-Z])")
+"""Where a word may be broken that is longer than a line: after an underscore, and before a capital letter."""
+
+
+class NameWrapper(TextWrapper):
+    """Also breaks a line after `BREAK`."""
+
+    wordsep_simple_re = re.compile(f"( +|(?<={BREAK}))")
+
+
 def wrap_name(name: str, letters: int = NAME_LETTERS) -> str:
     r"""Return a name in at most three lines, the last of which ends in an ellipsis if the name is longer.
 
     Examples
     --------
-    >>> wrap_name("knn n_neighbors=15 weights=distance", 16)
-    'knn\nn_neighbors=15\nweights=distance'
+    >>> wrap_name("knn n_neighbors=15 weights=distance", 16), wrap_name("decision_tree_regressor", 16)
+    ('knn\nn_neighbors=15\nweights=distance', 'decision_tree_\nregressor')
     """
-    return fill(name, letters, max_lines=3, placeholder=" …", break_on_hyphens=False)
+    breakable = re.sub(rf"\S{{{letters + 1},}}", lambda word: JOINT.sub(BREAK, word[0]), name)
+    wrapper = NameWrapper(letters, max_lines=3, placeholder=" …", break_on_hyphens=False)
+    return wrapper.fill(breakable).replace(BREAK, "")
 
 
 NO_METADATA: Any = {"Creator": None, "Date": None, "Format": None, "Type": None}
@@ -280,6 +336,10 @@ STYLE_SHEET = re.compile(
 """The size of a picture, and its style sheet, which would apply to the whole page."""
 ROW_NUMBER = re.compile(r' id="row:([\d ]+)"')
 """The numbers of rows of a page's tables, to which a part of a picture belongs."""
+CLIPPED_MARK = re.compile(r'<g clip-path="[^"]+">\s*(<use [^>]+/>)\s*</g>')
+"""A point, which is drawn whole at the edge of a panel."""
+POSITION = re.compile(r' (?:d|x|y)="[^"]+"')
+EXCESS_DIGITS = re.compile(r"(?<=\.\d\d)\d+")
 LEFT_OUT = re.compile(r'<!--.*?-->\s*|<metadata>.*?</metadata>\s*| id="[\w.]+_\d{1,5}"', flags=re.DOTALL)
 """Comments, and group ids, which nothing refers to and which other pictures on the page also use."""
 
@@ -302,6 +362,7 @@ def render_svg(figure: Figure, name: str, description: str) -> str:
     # An XML declaration and a document type are allowed in a file, but not inside a page.
     element = LEFT_OUT.sub("", text[text.index("<svg") :])
     element = ROW_NUMBER.sub(r' data-row="\1"', element)
+    element = POSITION.sub(lambda found: EXCESS_DIGITS.sub("", found[0]), CLIPPED_MARK.sub(r"\1", element))
     element = STYLE_SHEET.sub(rf'<svg style="--inches: {figure.get_figwidth():.4g};\3"\1\2', element)
     for colour, variable in PAGE_COLOURS.items():
         element = element.replace(f": {colour}", f": var(--{variable}, {colour})")

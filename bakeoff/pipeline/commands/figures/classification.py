@@ -26,6 +26,7 @@ from bakeoff.pipeline.commands.drawing.panels import (
     add_heading,
     add_legend,
     add_title,
+    choose_ink,
     collect_marks,
     label_axes,
     make_panels,
@@ -36,13 +37,9 @@ from bakeoff.pipeline.experiment import Experiment, FoldResult
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.text.wording import cut_text, format_mean, format_score
 
-DARK_CELL_SHARE = 0.55
-"""The fraction from which a cell is so dark that its number is written in white."""
 MATRIX_INCHES = 3.2
 CELL_INCHES = 0.45
 NAMES_INCHES = 0.8
-CELL_TEXT_COLOUR = "#111111"
-"""The colour of text on light cells, which are light on dark pages too."""
 LETTERS_PER_INCH = 10.0
 """Column names are written vertically if there is no room for all of them side by side."""
 MARGIN_INCHES = 1.4
@@ -94,11 +91,11 @@ class ConfusionMatrix(RunFigure):
         # Shades show fractions of the true class; the numbers in the cells are counts.
         counts = confusion_matrix(run.truth, run.predicted, labels=classes)
         for text, count, share in zip(display.text_.flat, counts.flat, display.confusion_matrix.flat, strict=True):
-            text.set(text=str(count), color="white" if share > DARK_CELL_SHARE else CELL_TEXT_COLOUR)
+            text.set(text=str(count), color=choose_ink(display.im_.to_rgba(share)))
         axes.set(xlabel="predicted", ylabel="true")
         axes.spines[:].set_visible(False)
         accuracy = f"accuracy {format_score(float(np.mean(run.truth == run.predicted)))}"
-        add_title(axes, run.experiment.dataset.name, f"{run.learner_name}\n{run.describe_test_rows()}, {accuracy}")
+        add_title(axes, run.title, f"{run.describe_test_rows()}, {accuracy}")
         return figure
 
 

@@ -19,6 +19,7 @@ from bakeoff.pipeline.commands.drawing.panels import (
     add_legend,
     add_title,
     collect_marks,
+    label_axes,
     make_panels,
     place_ticks,
     use_whole_ticks,
@@ -37,7 +38,7 @@ from bakeoff.pipeline.stages.scoring.predictions import predict_values
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning, find_best_candidate
 from bakeoff.pipeline.text import secrets, wording
-from bakeoff.pipeline.text.wording import format_score
+from bakeoff.pipeline.text.wording import count_nouns, format_score
 
 VARIANTS = "without pruning, calibration and threshold"
 WARNING = "the test score of a value chosen from this curve is optimistic"
@@ -79,8 +80,8 @@ class ScoreCurves(TabulatedFigure):
             axes.fill_between(mean.index, mean - deviation, mean + deviation, **band)
         axes.set_ylabel(self.get_label(run.experiment.headline))
         axes.grid(axis="y")
-        axes.legend(loc="best")
         add_title(axes, run.title, note)
+        add_legend(figure, "", collect_marks([axes]))
         return figure, axes
 
 
@@ -278,7 +279,7 @@ def scale_values(axes: Axes) -> None:
     axes.set_xscale("log")
     # Short axes also have labels at 2 and 5 times a power of ten.
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < SHORT_AXIS_RATIO * low else (1.0,)))
-    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_major_formatter("{x:,.10g}")
     axes.tick_params(axis="x", which="minor", length=2, labelbottom=False)
 
 
@@ -332,8 +333,8 @@ class Candidates(RunFigure):
             axes.grid(axis="y")
         rows = f"{tuning.folds} inner folds" if tuning.folds else "validation rows"
         panels[0].set_ylabel(f"{self.get_label(run.experiment.headline)}, {rows}")
-        add_heading(figure, f"{run.title}: {len(tried)} candidates")
-        add_legend(figure, "rows of the run's model", collect_marks(panels))
+        add_heading(figure, run.title)
+        add_legend(figure, f"{count_nouns(len(tried), 'candidate')} of the run's model", collect_marks(panels))
         return figure
 
 
@@ -360,9 +361,12 @@ class Residuals(RunFigure):
         figure, panels = make_panels(2, width=4.5, height=4.2)
         residuals = run.truth - run.predicted  # (m,)
         spread = f"mean {format_score(residuals.mean())}, standard deviation {format_score(residuals.std(ddof=1))}"
-        titles = (run.title, run.describe_test_rows()), ("Residuals", spread)
-        kinds: Any = ("actual_vs_predicted", "residual_vs_predicted")
-        for axes, kind, (title, note) in zip(panels, kinds, titles, strict=True):
+        target = self.label_column(run, run.experiment.dataset.target)
+        kinds: Any = {
+            "actual_vs_predicted": (run.title, run.describe_test_rows(), f"true {target}"),
+            "residual_vs_predicted": ("Residuals", spread, "true - predicted"),
+        }
+        for axes, (kind, (title, note, ylabel)) in zip(panels, kinds.items(), strict=True):
             # Both panels show the same rows, and drawing the figure again shows them again.
             rows: Any = {"subsample": min(MAX_DRAWN_ROWS, len(run.truth)), "random_state": 0}
             PredictionErrorDisplay.from_predictions(
@@ -372,6 +376,7 @@ class Residuals(RunFigure):
             place_ticks(axes)
             axes.yaxis.set_major_locator(AutoLocator())
             axes.grid()
+            axes.set(xlabel=f"predicted {target}", ylabel=ylabel)
             add_title(axes, title, note)
         return figure
 
@@ -415,9 +420,8 @@ class RegressionCurves(RunFigure):
             axes.scatter(X[name], y, **DOTS, label="rows")
             curve = predict_values(run.get_variant(parameters), grid, classes=None)  # (m,)
             axes.plot(grid[name], curve, color=CLASS_COLOURS[1], linewidth=1.8, label="prediction")
-            axes.set_xlabel(self.get_label(name))
             axes.grid(axis="y")
             add_title(axes, title, self.describe_scores(run, parameters))
-        panels[0].set_ylabel(self.get_label(run.experiment.dataset.target))
-        panels[0].legend(loc="upper left")
+        label_axes(panels, *(self.label_column(run, each) for each in (str(name), run.experiment.dataset.target)))
+        add_legend(figure, "", collect_marks(panels))
         return figure

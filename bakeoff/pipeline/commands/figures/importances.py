@@ -120,5 +120,6 @@ def draw_importances(
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.axvline(0, color=MUTED_COLOUR, linewidth=0.8)
     axes.grid(axis="x")
-    axes.set_xlabel(wrap_name(score_change, int(LABEL_LETTERS_PER_INCH * figure.get_figwidth())))
+    # It has room below the names.
+    axes.set_xlabel(wrap_name(score_change, int(LABEL_LETTERS_PER_INCH * figure.get_figwidth())), loc="right")
     return figure

@@ -95,7 +95,7 @@ class PlaneFigure(RunFigure):
             note = self.draw_plane(axes, run, parameters)
             marks = scatter_classes(axes, X, y, dataset.classes)
             add_title(axes, title, note)
-        label_axes(panels, *map(self.get_label, X.columns))
+        label_axes(panels, *(self.label_column(run, str(name)) for name in X.columns))
         add_legend(figure, self.get_label(dataset.target), marks | collect_marks(panels))
         return figure
 

@@ -16,7 +16,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from bakeoff.pipeline.checks.learner import check_parameters, check_row_bounds
-from bakeoff.pipeline.commands.drawing.panels import NAME_LETTERS, in_style, narrowed, render_for_page
+from bakeoff.pipeline.commands.drawing.panels import (
+    NAME_LETTERS,
+    in_style,
+    is_narrowed,
+    narrowed,
+    render_for_page,
+    render_svg,
+    write_unit,
+)
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment import (
     Experiment,
@@ -124,7 +132,9 @@ class FinishedRun:
 
     @property
     def title(self) -> str:
-        """The learner and the dataset."""
+        """The learner and the dataset; empty on a page, whose heading names both."""
+        if is_narrowed():
+            return ""
         return f"{self.learner_name} on {cut_text(self.experiment.dataset.name, NAME_LETTERS)}"
 
     @property
@@ -254,6 +264,8 @@ class RunFigure(ABC):
 
     task: ClassVar[str | None] = None
     """The only task for which the figure can be drawn, or None if it can be drawn for every task."""
+    is_wide: ClassVar[bool] = False
+    """Whether a page with room for it shows another, wider drawing than a phone."""
 
     def check(self, experiment: Experiment, splits: Splits) -> None:
         """Check before a run that the figure can be drawn.
@@ -295,11 +307,13 @@ class RunFigure(ABC):
     def render(self, run: FinishedRun, description: str) -> str:
         """Return the figure as SVG elements for a page, with a description for readers who cannot see it."""
         table = self._measure(run)
+        name = Path(self.file).stem
         with in_style():
-            wide = self._draw(run, table)
             with narrowed():
                 narrow = self._draw(run, table)
-        return render_for_page(wide, narrow, Path(self.file).stem, description)
+            if self.is_wide:
+                return render_for_page(self._draw(run, table), narrow, name, description)
+        return render_svg(narrow, name, description)
 
     def _measure(self, run: FinishedRun) -> pd.DataFrame | None:
         """Return the table of a figure that is drawn from one."""
@@ -311,6 +325,11 @@ class RunFigure(ABC):
     def get_label(self, name: str) -> str:
         """Return the text for a column, the target or a score; a long name without a label is truncated."""
         return self.labels.get(name) or cut_text(name.replace("_", " "), NAME_LETTERS)
+
+    def label_column(self, run: FinishedRun, name: str) -> str:
+        """Return the text for a column or the target, with the unit of its numbers if it has no label."""
+        unit = "" if name in self.labels else write_unit(run.experiment.dataset.columns, name)
+        return self.get_label(name) + unit
 
     def describe_scores(self, run: FinishedRun, parameters: Parameters) -> str:
         """Return the headline score of a variant on training and test rows, as a note."""

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
 
 from bakeoff.pipeline.audit import describe_audit
 from bakeoff.pipeline.checks import choose_figures
 from bakeoff.pipeline.commands.figures.draw_figures import find_space
+from bakeoff.pipeline.commands.significance.folds import BOUNDED, compute_corrected_t_test
 from bakeoff.pipeline.config.options import ALL, FIGURES, settle_figures
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
@@ -24,7 +24,7 @@ from bakeoff.pipeline.sweep.refit import load_run, refit_run
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.output_file import PAGE, PAGES, OutputKind, name_file, require_output, write_whole
 from bakeoff.pipeline.tables.table import Table
-from bakeoff.pipeline.text.wording import format_score, shorten_id
+from bakeoff.pipeline.text.wording import ABSENT, format_score, shorten_id
 from bakeoff.pipeline.tracking import card
 from bakeoff.pipeline.tracking.store import list_store_paths
 
@@ -98,7 +98,7 @@ def write_report(
         "run": stored,
         "dataset": experiment.dataset.describe(),
         "headline": f"{experiment.headline} on test rows: {card.format_mean(means, f'test_{experiment.headline}')}",
-        "interval": scores.rows[0][-1].text if len(folds) > 1 else "",
+        "interval": scores.rows[0][2].text if len(folds) > 1 else "",
         "scores": scores,
         "sentences": [*choices, *describe_audit(stored.tags)],
         "pictures": pictures,
@@ -119,20 +119,23 @@ def tabulate_scores(experiment: Experiment, folds: Sequence[FoldResult], means: 
     C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
     """
     table = card.tabulate_means(experiment, means)
+    # Test rows come first, because a phone shows no more without scrolling.
+    table = table.choose_columns([0, *range(len(table.columns) - 1, 0, -1)])
     n_folds = len(folds)
     if n_folds == 1:
         return replace(table, footnote="One split has no interval; evaluation=kfold gives one.")
     share = np.mean([len(fold.split.test) / len(fold.split.train) for fold in folds])
-    deviations = float(t.ppf((1 + LEVEL) / 2, n_folds - 1) * np.sqrt(1 / n_folds + share))
-    rows = []
-    for name, row in zip(experiment.metrics, table.rows, strict=True):
-        mean = means[f"test_{name}"]
-        margin = deviations * means[f"test_{name}_std"]
-        interval = "–" if math.isnan(margin) else f"{format_score(mean - margin)} to {format_score(mean + margin)}"
-        rows.append((*row, replace(row[-1], text=interval)))
-    heading = replace(table.columns[-1], text=f"{100 * LEVEL:g} % interval")
+    rows, is_bounded = [], False
+    for (name, metric), row in zip(experiment.metrics.items(), table.rows, strict=True):
+        scores = np.array([fold.scores[f"test_{name}"] for fold in folds])  # (J,)
+        ends = compute_corrected_t_test(scores, float(share), LEVEL).bound_interval(metric.bounds)
+        is_bounded |= any(bound in ends for bound in metric.bounds)
+        interval = ABSENT if math.isnan(ends[0]) else " to ".join(map(format_score, ends))
+        rows.append((*row[:2], replace(row[1], text=interval), *row[2:]))
+    heading = replace(table.columns[1], text=f"{100 * LEVEL:g} % interval")
     note = f"Mean ± standard deviation over {n_folds} folds; the interval is that of the corrected resampled t-test."
-    return replace(table, columns=(*table.columns, heading), rows=tuple(rows), footnote=note)
+    note += f" {BOUNDED}" * is_bounded
+    return replace(table, columns=(*table.columns[:2], heading, *table.columns[2:]), rows=tuple(rows), footnote=note)
 
 
 def draw_pictures(

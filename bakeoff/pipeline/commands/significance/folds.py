@@ -46,6 +46,9 @@ POWER = 0.8
 MAX_REPEATS = 1_000_000
 """The maximum number of repeats; larger numbers are reported as "no number of repeats"."""
 
+BOUNDED = "Intervals end at the least and the greatest possible score."
+"""The footnote of a table with an interval that would otherwise be longer."""
+
 
 @dataclass(frozen=True)
 class CorrectedTTest:
@@ -88,6 +91,11 @@ class CorrectedTTest:
     def degrees_of_freedom(self) -> int:
         """J - 1."""
         return self.n_folds - 1
+
+    def bound_interval(self, bounds: tuple[float, float]) -> tuple[float, float]:
+        """Return the interval without values that no mean can have, which leaves its coverage as it is."""
+        low, high = np.clip([self.lower, self.upper], *bounds).tolist()
+        return low, high
 
 
 @dataclass(frozen=True)

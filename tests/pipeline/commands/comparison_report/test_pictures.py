@@ -91,7 +91,7 @@ def test_dots_are_the_scores_and_diamonds_the_means_of_which_the_best_is_blue() 
     lines: list[Any] = list(draw(comparison).axes[0].lines)
     drawn = [(to_hex(line.get_color()), line.get_xdata()) for line in lines if line.get_marker() == "D"]
     best, other = comparison.results[0].datasets[0].summaries
-    expected = {row.configuration: [row.mean - row.std, row.mean, row.mean + row.std] for row in (best, other)}
+    expected = {row.configuration: [row.low, row.mean, row.high] for row in (best, other)}
     blue = [ends for colour, ends in drawn if colour == CLASS_COLOURS[0].lower()]
     assert blue == [pytest.approx(expected[best.configuration])]
     assert np.sort(np.concatenate([ends for _, ends in drawn])) == pytest.approx(np.sort([*expected.values()], None))
