@@ -74,11 +74,6 @@ def test_rows_are_separated_and_weighted_as_weka_reads_them(tmp_path: Path, row:
     assert raw.weights == ("weight" if weight else None)
 
 
-def test_cells_separated_by_commas_and_spaces_are_cells(tmp_path: Path) -> None:
-    header = HEADER.replace("@data", "@attribute y numeric\n@data")
-    assert cells(read(tmp_path, f"{header}1, cook 2\n3 'sous chef',4\n"))["y"] == ["2", "4"]
-
-
 @pytest.mark.parametrize(("keys", "weights"), [({}, [1.0, 2.0]), ({"drop": ["weight"]}, None)])
 def test_weights_of_rows_are_used_unless_they_are_dropped(
     tmp_path: Path, keys: dict[str, Any], weights: list[float] | None
@@ -90,12 +85,6 @@ def test_weights_of_rows_are_used_unless_they_are_dropped(
     assert [*dataset.X] == ["age"]
     several = read_table([str(tmp_path / name) for name in ("people.arff", "more.arff")], "job", **keys)
     assert (several.weights is None) == (weights is None)
-
-
-def test_dates_are_text_whose_format_is_found(tmp_path: Path) -> None:
-    header = "@relation r\n@attribute a date 'dd/MM/yyyy'\n@attribute b date\n@data\n"
-    raw = read(tmp_path, f"{header}23/04/2024,2024-05-06T07:08:09\n?,?\n")
-    assert cells(raw) == {"a": ["23/04/2024", None], "b": ["2024-05-06T07:08:09", None]}
 
 
 def test_sparse_rows_hold_zeros(tmp_path: Path) -> None:
@@ -127,12 +116,6 @@ def test_values_without_a_closing_brace_are_refused_at_once(tmp_path: Path) -> N
         read(tmp_path, f"@relation r\n@attribute a {{{many}\n@data\n'v 1'\n")
 
 
-def test_an_encoding_is_taken(tmp_path: Path) -> None:
-    file = tmp_path / "a.arff"
-    file.write_text("@relation r\n@attribute a string\n@data\ncafé\n", encoding="cp1252")
-    assert cells(read_file(file, FileLayout(encoding="cp1252"))) == {"a": ["café"]}
-
-
 def test_declared_values_that_differ_in_their_spelling_are_two_values(tmp_path: Path) -> None:
     header = (
         "@relation r\n@attribute a {TRUE,true,1.0,1}\n@attribute x numeric\n@attribute y {False,true,FALSE}\n@data\n"
@@ -146,9 +129,3 @@ def test_declared_values_that_differ_in_their_spelling_are_two_values(tmp_path: 
     column = next(column for column in dataset.columns if column.name == "a")
     further = convert_like(pd.DataFrame({"a": ["true", "TRUE", "1", "1.0"]}), [column], ColumnRules())
     assert further.frame["a"].tolist() == ["true", "TRUE", "1", "1.0"]
-
-
-def test_one_spelling_of_a_declared_value_is_that_of_every_source(tmp_path: Path) -> None:
-    text = "@relation r\n@attribute a {TRUE,FALSE}\n@attribute y {p,q}\n@data\nTRUE,p\nFALSE,q\n"
-    (tmp_path / "a.arff").write_text(text, encoding="utf-8")
-    assert read_table(str(tmp_path / "a.arff"), "y").X["a"].tolist() == ["true", "false"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from ast import literal_eval
 from pathlib import Path
 
 import pandas as pd
@@ -62,12 +61,6 @@ def test_a_compressed_file_is_the_same_table(tmp_path: Path, format_: str) -> No
     pd.testing.assert_frame_equal(raw.frame, read_file(file, LAYOUT).frame)
 
 
-def test_large_whole_numbers_keep_every_digit_beside_missing_cells(tmp_path: Path) -> None:
-    large = 2**62 + 1
-    raw = read_file(write(tmp_path, pa.table({"x": [large, None]}))["parquet"], LAYOUT)
-    assert raw.frame["x"][0] == large
-
-
 def test_row_numbers_of_pandas_are_left_out_and_named_ones_are_a_column(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": [1.5, 2.5, 3.5]}, index=[7, 3, 5])
     frame.to_parquet(tmp_path / "a.parquet")
@@ -83,23 +76,6 @@ def test_the_folder_of_a_file_adds_no_column(tmp_path: Path) -> None:
     folder = tmp_path / "year=2020"
     folder.mkdir()
     assert list(read_file(write(folder, pa.table({"x": [1]}))["parquet"], LAYOUT).frame) == ["x"]
-
-
-def test_wrong_files_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.arrow").write_bytes(b"a,b\n1,2\n")
-    with pytest.raises(UserError, match="cannot be read as a table"):
-        read_file(tmp_path / "a.arrow", LAYOUT)
-    two = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
-    with pytest.raises(UserError, match="2 columns named 'x'"):
-        read_file(write(tmp_path, two)["parquet"], LAYOUT)
-
-
-@pytest.mark.parametrize("layout", ["separator=';'", "header=False", "encoding='cp1252'", "sheet='a'"])
-def test_keys_of_other_formats_are_refused(tmp_path: Path, layout: str) -> None:
-    file = write(tmp_path, TABLE)["parquet"]
-    key, _, value = layout.partition("=")
-    with pytest.raises(UserError, match=rf"dataset.{layout} does not apply to .*, which is Parquet; remove"):
-        read_file(file, FileLayout(**{key: literal_eval(value)}))
 
 
 REPEATED = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 500, pa.int32()), ["a" * 1000, "b" * 1000])

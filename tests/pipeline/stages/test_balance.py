@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ from imblearn.over_sampling import SMOTE
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.class_weight import compute_sample_weight
 
-from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
 from bakeoff.pipeline.stages.balance import (
@@ -48,16 +46,6 @@ def test_class_weights_are_scikit_learns() -> None:
     np.testing.assert_allclose(weights, compute_sample_weight("balanced", Y))
 
 
-def test_classes_weigh_the_same_whatever_their_rows_weighed_before() -> None:
-    given = np.random.default_rng(0).uniform(0, 3, 21)
-    weights = ClassWeights().balance(rows(given), 0).weights
-    assert weights is not None
-    totals = [weights[label == Y].sum() for label in "abc"]
-    np.testing.assert_allclose(totals, [given.sum() / 3] * 3)
-    ratio = weights[Y == "a"] / given[Y == "a"]
-    np.testing.assert_allclose(ratio, ratio[0])
-
-
 @pytest.mark.parametrize(
     ("balance", "expected"),
     [
@@ -83,11 +71,6 @@ def test_rows_are_taken_with_their_cells_classes_and_weights(balance: Balance) -
     np.testing.assert_array_equal(balanced.weights, given[positions])
 
 
-def test_every_row_is_kept_when_others_are_repeated_and_none_is_taken_twice_when_others_are_left_out() -> None:
-    assert set(Oversampling().balance(rows(), 0).index) == set(range(100, 121))
-    assert Undersampling().balance(rows(), 0).index.is_unique
-
-
 def test_the_seed_decides_what_is_drawn() -> None:
     first, again, other = (Undersampling().balance(rows(), seed).index.tolist() for seed in (1, 1, 2))
     assert first == again != other
@@ -98,14 +81,6 @@ def test_a_sampler_gets_the_seed_and_does_what_imbalanced_learn_does() -> None:
     balanced = Resampling(SMOTE(k_neighbors=2)).balance(rows(), 5)
     np.testing.assert_array_equal(balanced.X, X)
     np.testing.assert_array_equal(balanced.y, y)
-
-
-@pytest.mark.parametrize("kind", [Oversampling, Undersampling])
-@pytest.mark.parametrize("ratio", [0, -1, 1.5, True, "1"])
-def test_a_ratio_that_is_no_share_is_refused(kind: Any, ratio: Any) -> None:
-    node = {"_target_": f"{kind.__module__}.{kind.__name__}", "ratio": ratio}
-    with pytest.raises(UserError, match=r"balance\.ratio=.* must be a number( above 0 and at most 1|\.)"):
-        build_object(node, "balance", [])
 
 
 def test_an_object_that_does_not_resample_is_refused() -> None:

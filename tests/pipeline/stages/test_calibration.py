@@ -10,7 +10,6 @@ import pytest
 from doubles import experiment
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -97,27 +96,6 @@ def test_weights_of_rows_count_in_the_calibrators() -> None:
     )
 
 
-def test_a_pruned_tree_is_calibrated_by_trees_that_are_pruned_on_the_same_rows() -> None:
-    data = load_bundled("breast_cancer")
-    built = experiment(
-        data, DecisionTreeClassifier(), pruning=Pruning("best_first"), calibration=Calibration("platt", 3)
-    )
-    (split,) = built.make_splits().folds
-    model = fit_model(built, split)
-    outputs = []
-    truth = []
-    for inner in list_inner_splits(built, split):
-        tree = DecisionTreeClassifier().fit(data.X.iloc[inner.train], data.y[inner.train])
-        tree.prune(data.X.iloc[split.validation], data.y[split.validation], method="best_first")
-        outputs.append(tree.predict_proba(data.X.iloc[inner.test]))
-        truth.append(data.y[inner.test])
-    recorded = Outputs(np.concatenate(outputs), "predict_proba", data.classes, np.concatenate(truth))
-    expected = Calibration("platt").calibrate(model.pipeline, recorded)
-    test = data.X.iloc[split.test]
-    np.testing.assert_allclose(model.predictor.predict_proba(test), expected.predict_proba(test), atol=1e-9)
-    assert model.scores_before_pruning == {}
-
-
 def test_calibration_puts_back_the_shares_of_classes_that_balance_has_evened() -> None:
     data = load_bundled("breast_cancer")
     rare = np.concatenate([np.flatnonzero(data.y == data.classes[0]), np.flatnonzero(data.y == data.classes[1])[:40]])
@@ -152,13 +130,6 @@ def test_no_row_counts_in_the_calibrators_of_its_own_probability() -> None:
         after = calibration.predict_unseen(replace(outputs, weights=heavy), 0).scores
         np.testing.assert_array_equal(after[row], before[row])
         assert (after != before).any()
-
-
-def test_unseen_probabilities_are_as_good_as_those_of_all_rows() -> None:
-    outputs = recorded_outputs(400)
-    unseen = Calibration("platt").predict_unseen(outputs, 0)
-    assert log_loss(outputs.truth, unseen.scores[:, 1], labels=outputs.classes) < 0.55
-    assert unseen.method == "predict_proba"
 
 
 # The record of the rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -18,7 +17,6 @@ from bakeoff.pipeline.stages.dataset.convert import convert_columns, convert_lik
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, Roles
 from bakeoff.pipeline.stages.dataset.loaders import make_dataset
 from bakeoff.pipeline.stages.dataset.source import Source
-from bakeoff.pipeline.stages.dataset.table import format_columns, make_column
 
 
 def text(cells: Sequence[str | None]) -> pd.Series:
@@ -238,12 +236,6 @@ def test_what_may_be_wrong_with_a_column_is_said(cells: Any, sentence: str) -> N
     assert found.startswith("x: ")
 
 
-def test_whole_numbers_that_ascend_are_no_identifiers_and_their_line_ends_with_a_choice() -> None:
-    cells = [row**5 for row in range(40)]
-    assert "dataset.drop=[x] leaves the column out" in dataset_of(x=cells).remarks[-1]
-    assert not dataset_of(x=cells, _numeric=["x"]).remarks
-
-
 @pytest.mark.parametrize("roles", [{}, {"time": "x"}])
 def test_years_of_two_digits_have_a_line_about_their_century(roles: dict[str, Any]) -> None:
     days = text([f"{1 + row % 28:02}/03/{row + 50:02}" for row in range(40)])
@@ -260,10 +252,7 @@ def test_years_of_two_digits_have_a_line_about_their_century(roles: dict[str, An
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"_dates": ["x"]}, r"dataset.dates names 'x', but no format fits all its cells"),
-        ({"_dates": {"x": "%Y"}}, r"dataset.dates names 'x', but '1' in row 1 is not a date such as '%Y'"),
         ({"_ordered": {"x": ["1"]}}, r"dataset.ordered gives 'x' the values \['1'\]; it needs a list of two or more"),
-        ({"_nominal": ["x"], "_drop": ["x"]}, r"dataset.nominal and dataset.drop both name 'x'"),
     ],
 )
 def test_a_declaration_that_does_not_fit_is_refused(rules: dict[str, Any], message: str) -> None:
@@ -362,18 +351,6 @@ def test_further_rows_get_the_kinds_of_training() -> None:
     assert rows.frame["code"].tolist() == ["1", "2", "7"]
     assert rows.frame.dtypes.drop(["size", "code"]).equals(trained.X.dtypes.drop(["size", "code"]))
     assert [column.n_missing for column in rows.columns] == [1, 0, 0, 0, 0, 0]
-
-
-def test_a_further_cell_of_another_kind_is_refused() -> None:
-    trained = dataset_of(x=text(NUMBERS[:40]))
-    with pytest.raises(UserError, match="'x' was numeric in training, but '1,5' in row 2 is not a number"):
-        convert_like(pd.DataFrame({"x": ["1", "1,5"]}), [column_of(trained)], ColumnRules())
-
-
-def test_columns_are_recorded_and_read_again() -> None:
-    dataset = dataset_of(x=text(["a", "ä", "?", "b"] * 10), row=list(range(40)))
-    stored = json.loads(format_columns(dataset))
-    assert tuple(map(make_column, stored)) == dataset.columns
 
 
 def test_a_declared_value_is_not_missing_even_if_it_is_spelled_like_a_missing_cell() -> None:

@@ -91,19 +91,6 @@ def test_years_1_to_9999_are_dates_in_every_source(tmp_path: Path, source: str, 
     assert times.astype("datetime64[D]").tolist() == days
 
 
-@pytest.mark.parametrize("source", [*WRITERS, FRAME, DATABASE])
-def test_a_column_of_distant_dates_is_left_out_or_dropped(tmp_path: Path, source: str) -> None:
-    days = [dt.date(9999, 12, 31), *DAYS[1:]]
-    assert find_column(read_source(tmp_path, source, days)).kind == "date"
-    (tmp_path / DATABASE).unlink(missing_ok=True)
-    dropped = read_source(tmp_path, source, days, drop=["d"])
-    assert (find_column(dropped).role, list(dropped.X)) == ("dropped", ["x"])
-
-
-def test_near_dates_keep_nanoseconds(tmp_path: Path) -> None:
-    assert read_source(tmp_path, FRAME, DAYS, dates=["d"]).X["d"].dtype == "datetime64[ns]"
-
-
 def test_a_dropped_column_decides_no_sign(tmp_path: Path) -> None:
     rows = "".join(f'"1,{number}","{number}",{"ab"[number % 2]}\n' for number in range(100, 130))
     (tmp_path / "table.csv").write_text(f"d,x,y\n{rows}")
@@ -144,15 +131,6 @@ def test_cells_that_are_no_dates_among_dates_are_named(tmp_path: Path, stray: st
     with pytest.raises(UserError) as refused:
         read_with(tmp_path, stray, first, dates=["d"])
     assert f"{stray!r} in row {first + 1} is not a date such as '2000-01-" in str(refused.value)
-
-
-def test_repeated_dates_with_another_cell_are_nominal_and_named() -> None:
-    cells = ["TBD", *["31.12.2019", "01.01.2020", "02.01.2020"] * 13]
-    dataset = load_frame(pd.DataFrame({"d": cells, "x": X[:40], "y": Y[:40]}), "y")
-    assert (
-        "39 of 40 cells are dates, the others 'TBD', so that the column is treated as nominal"
-        in (find_column(dataset).suspicions[0])
-    )
 
 
 @pytest.mark.parametrize("cells", [["red", "green", "2019-01-01"], ["a", "b", "c"]])

@@ -63,13 +63,6 @@ def test_the_first_sheet_is_read_and_the_others_are_named(tmp_path: Path) -> Non
         read_file(file, FileLayout(sheet="S9"))
 
 
-def test_a_table_below_a_title_is_read_with_skip_rows(tmp_path: Path) -> None:
-    rows: list[list[Any]] = [["The people of 2024"], [], *PEOPLE]
-    with pytest.raises(UserError, match=r"but no name in row 1; give it one, or .* row 3, give dataset.skip_rows=2"):
-        read(tmp_path, rows)
-    assert read(tmp_path, rows, skip_rows=2).frame.equals(read(tmp_path, PEOPLE).frame)
-
-
 def test_empty_rows_within_the_table_are_left_out(tmp_path: Path) -> None:
     raw = read(tmp_path, [["x", "y"], [1, 2], [], [3, 4], [], []])
     assert raw.frame["x"].tolist() == [1, 3]
@@ -101,14 +94,6 @@ def test_a_formula_is_its_stored_value(tmp_path: Path) -> None:
     raw = read_file(file, FileLayout())
     assert raw.frame["y"].tolist() == [2, pd.NA]
     assert raw.notes == ("Cells with errors such as #N/A are treated as missing: 1.",)
-
-
-def test_a_sheet_without_names_is_read_with_header_false(tmp_path: Path) -> None:
-    rows = [[1, 2], [3, 4]]
-    with pytest.raises(UserError, match=r"row 1 looks like data; add dataset.header=false"):
-        read(tmp_path, rows)
-    assert read(tmp_path, rows, header=False).frame.to_dict("list") == {"column_1": [1, 3], "column_2": [2, 4]}
-    assert list(read(tmp_path, rows, header=True).frame) == ["1", "2"]
 
 
 NUMBERED = pd.DataFrame({"x": [each / 8 for each in range(12)], "z": [0, 1, 2] * 4, "y": ["a", "b"] * 6})

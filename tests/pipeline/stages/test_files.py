@@ -47,13 +47,6 @@ def test_several_files_are_one_dataset_in_the_order_given(parts: Path) -> None:
     assert sorted(reordered.row_codes) == sorted(listed.row_codes)
 
 
-def test_the_rows_of_a_test_file_are_test_rows(parts: Path) -> None:
-    data = read_table("parts/[01].csv", "species", test_path="parts/2.csv")
-    assert data.parts is not None
-    assert data.parts.tolist() == ["train"] * 250 + ["test"] * 94
-    assert read_table("penguins.csv", "species").parts is None
-
-
 def test_the_parts_of_rows_that_are_left_out_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("x,y\n1.5,a\n2.5,\n0.5,b\n")
     (tmp_path / "test.csv").write_text("x,y\n1.25,\n2.25,b\n")

@@ -104,15 +104,6 @@ def test_long_numbers_keep_their_order_as_times_and_are_told_apart_in_other_role
     assert not any(DOUBT in remark for remark in nominal.remarks)
 
 
-@pytest.mark.parametrize("start", [-(2**53) - N, 2**63 - N])
-def test_long_numbers_beside_missing_cells_are_told_apart(start: int) -> None:
-    frame = make_frame(start, 1)
-    frame["t"] = frame["t"].astype("Int64").mask(frame.index == 3)
-    assert load_frame(frame, "y", nominal=["t"]).X["t"].nunique() == N - 1
-    classes = load_frame(frame, "t", task="classification", drop_missing_target=True).classes
-    assert sorted(classes) == sorted(map(str, frame["t"].dropna()))
-
-
 @pytest.mark.parametrize("role", ["time", "groups", "folds", "nominal", "numeric", "target"])
 @pytest.mark.parametrize("source", FLOATS)
 def test_a_source_of_floats_is_said_to_merge_long_numbers(source: str, role: str, tmp_path: Path) -> None:

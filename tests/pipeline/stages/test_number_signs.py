@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import read_table
 from bakeoff.pipeline.stages.dataset.cells import read_cells
-from bakeoff.pipeline.stages.dataset.guesses import guess_signs
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.kinds import settle_numerals
 
@@ -88,36 +86,6 @@ def test_missing_cells_and_mistakes_do_not_hide_decimal_commas() -> None:
     assert (found[-4:], keys) == (["18.5", "12,5 mm", "", ""], {"decimal": "comma"})
 
 
-@pytest.mark.parametrize("cells", [["1,234", "5"], ["1,234", "-2,500"]])
-def test_a_comma_with_two_meanings_is_refused_with_the_keys_that_decide(cells: list[str]) -> None:
-    with pytest.raises(UserError, match=r"dataset.decimal=comma or dataset.thousands=comma"):
-        spell(cells)
-    assert spelled(cells, ColumnRules(thousands="comma"))[0] == cells[0].replace(",", "")
-    assert spelled(cells, ColumnRules(decimal="point")) == cells
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        ["1'234", "1 234"],
-        ["1\u202f234", "1,234"],
-        ["1’234", "1.234"],
-        ["1,234,567", "1.234.567"],
-    ],
-)
-def test_two_signs_between_groups_of_digits_are_refused(cells: list[str]) -> None:
-    with pytest.raises(UserError, match=r"column 'x' of table.csv has several thousands separators, as in") as refusal:
-        spell(cells)
-    assert all(repr(cell) in str(refusal.value) for cell in cells)
-    assert spelled(cells, ColumnRules(decimal="point")) == cells
-
-
-def test_columns_with_different_signs_between_groups_are_refused() -> None:
-    table = make_frame(x=["1'234", "5"], z=["1 234", "5"])
-    with pytest.raises(UserError, match=r"table.csv has several thousands separators, as in \"1'234\" and '1 234'"):
-        settle_numerals(table, ColumnRules(), "table.csv")
-
-
 def test_a_cell_that_no_sign_makes_a_number_is_no_example() -> None:
     table = make_frame(x=["0 1", *map(str, range(40))])
     assert settle_numerals(table, ColumnRules(), "table.csv").notes == []
@@ -145,20 +113,6 @@ def test_one_plain_column_decides_for_the_others() -> None:
     assert [read_cells(frame[name], rules).distinct.values for name in "xz"] == [["1.234"], ["1.5"]]
 
 
-def test_points_among_decimal_commas_are_refused_or_said() -> None:
-    layout = ColumnRules(decimal="comma")
-    with pytest.raises(UserError, match=r"column 'x' of table.csv holds '1.500'.*dataset.thousands=point"):
-        spell(["2,5", "1.500"], layout)
-    found, _, notes = spell(["2,5", "1.5"], layout)
-    assert found == ["2.5", "1.5"]
-    assert "1 cells of column 'x' have a decimal point, such as '1.5'" in notes[0]
-
-
-def test_a_cell_that_is_no_number_keeps_its_signs() -> None:
-    cells = ["1.234,5", "1.23,5", "v1.2,3", "01.02.2020", "", ",", "."]
-    assert spelled(cells, GERMAN)[:5] == ["1234.5", "1.23,5", "v1.2,3", "01.02.2020", ""]
-
-
 def test_the_same_numbers_with_points_and_with_commas_are_the_same_dataset(tmp_path: Path) -> None:
     rows = [(0.5, 1.25, "a"), (1234.5, -2.0, "b"), (3.125, 7.5, "a"), (0.001, 1e-05, "b")]
     points = "x,z,y\n" + "".join(f"{x!r},{z!r},{y}\n" for x, z, y in rows)
@@ -169,19 +123,3 @@ def test_the_same_numbers_with_points_and_with_commas_are_the_same_dataset(tmp_p
     found = read_table(str(tmp_path / "commas.csv"), "y")
     assert found.digest() == expected.digest()
     assert found.guessed == {"decimal": "comma"}
-
-
-def test_points_between_groups_are_said_without_a_comma() -> None:
-    table = pa.table({"x": pa.array(["1.234.567", "2.345.678"], pa.large_string())})
-    guess = guess_signs(table, "table.csv")
-    assert guess is not None
-    assert guess.sentence == (
-        "The point in column 'x' is assumed to be a thousands separator (dataset.decimal=comma dataset.thousands=point "
-        "confirms it)."
-    )
-
-
-def test_points_with_two_meanings_in_two_columns_are_refused() -> None:
-    table = pa.table({"x": pa.array(["1.234.567"], pa.large_string()), "z": pa.array(["1'234.5"], pa.large_string())})
-    with pytest.raises(UserError, match=r"column 'x' holds '1\.234\.567' and column 'z' holds"):
-        guess_signs(table, "table.csv")

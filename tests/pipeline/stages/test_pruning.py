@@ -43,20 +43,6 @@ def test_pessimistic_pruning_sees_no_rows_and_needs_none() -> None:
     assert model.pipeline[-1].pruned_on_ is None
 
 
-def test_the_path_is_reported_from_the_whole_tree_to_the_last_cut() -> None:
-    held_out = experiment(pruning=Pruning("best_first"))
-    path: Any = fit_model(held_out, held_out.make_splits().folds[0]).path
-    assert path.leaves.tolist() == [3, 2, 1]
-    assert path.depth.tolist() == [2, 1, 0]
-    assert path.score.tolist() == [0.25, 0.5, 0.75]
-
-
-def test_scores_before_the_cut_are_those_of_the_unpruned_model() -> None:
-    (fold,) = list(evaluate_splits(held_out := experiment(pruning=Pruning("bottom_up")), held_out.make_splits().folds))
-    assert fold.model.scores_before_pruning == {"validation": 0.25, "test": 0.25}  # always a
-    assert fold.scores["validation_accuracy"] == fold.scores["test_accuracy"] == 0.75  # always b
-
-
 def test_the_final_model_of_folds_is_pruned_on_a_validation_part_of_its_own() -> None:
     log = Log()
     folded = experiment(learner=Recorder(log), pruning=Pruning("best_first"), splitter=KFold(folds=2, validation=0.2))

@@ -90,13 +90,6 @@ def test_other_cells_in_front_of_a_short_header_are_refused(tmp_path: Path, firs
         read_table(str(write(tmp_path, ["x", "y"], rows)), "y")
 
 
-def test_a_title_above_the_header_is_no_short_header(tmp_path: Path) -> None:
-    file = write(tmp_path, ["Sales", "2024"], [["name", "x", "y"], *([f"n{each}", "1", "u"] for each in range(4))])
-    with pytest.raises(UserError, match=r"if the table begins there, give dataset.skip_rows=1"):
-        read_table(str(file), "y")
-    assert list(read_table(str(file), "y", skip_rows=1).X) == ["name", "x"]
-
-
 def test_measurements_without_a_name_stay_numbers(tmp_path: Path) -> None:
     frame = pd.DataFrame({"z": range(8), "y": list("abababab")}, index=np.arange(8) / 7)
     frame.to_csv(tmp_path / "table.csv")

@@ -120,15 +120,6 @@ def test_a_row_of_weight_k_scores_as_k_rows_and_one_of_weight_zero_as_none(c: in
     assert scores == pytest.approx(compute_scores(REGRESSION, repeated_numbers), rel=1e-12, nan_ok=True)
 
 
-def test_weights_reach_the_scores_of_a_model() -> None:
-    model = DummyClassifier().fit([[0]] * 3, list("aab"))
-    weights = np.array([3.0, 1.0])
-    predictions = predict_rows(
-        model, np.zeros((2, 1)), np.array(["a", "b"]), np.array(["a", "b"]), None, weights=weights
-    )
-    assert value("accuracy", predictions) == 3 / 4
-
-
 # Undefined scores
 
 

@@ -271,12 +271,6 @@ def test_no_score_of_rows_with_one_target_is_a_number_that_says_nothing(
             assert np.isnan(scores).all(), (name, scores)
 
 
-def test_what_scikit_learn_calls_undefined_is_nan() -> None:
-    predictions = Predictions(np.array([0, 0, 1]), np.array([0, 0, 0]), classes=np.arange(2))
-    metric = choose_metrics(["precision_macro"], "classification", DummyClassifier())["precision_macro"]
-    assert math.isnan(compute_score(metric, predictions))
-
-
 def test_an_error_of_a_scorer_on_some_rows_is_an_undefined_score_and_a_warning() -> None:
     metric = choose_metrics(["mean_squared_log_error"], "regression", Ridge())["mean_squared_log_error"]
     predictions = Predictions(np.array([1.0, 2.0]), np.array([-3.0, 2.0]))
@@ -306,7 +300,6 @@ def test_a_scorer_does_not_depend_on_whether_another_metric_needs_decision_value
 @pytest.mark.parametrize(
     ("name", "learner", "y", "message"),
     [
-        ("f1_samples", KNeighborsClassifier(), list("ab"), "'f1_samples', which is not a metric of classification"),
         ("neg_brier_score", Perceptron(), list("ab"), "needs predict_proba, and Perceptron has none"),
         ("roc_auc", Perceptron(), list("abc"), "with more than two classes it needs predict_proba"),
         ("top_k_accuracy", KNeighborsClassifier(), list("ab"), "not defined for 2 classes"),
@@ -451,13 +444,6 @@ def test_a_function_of_either_response_gets_probabilities_where_there_are_any() 
     opposite = np.column_stack([np.arange(8), 8 - np.arange(8)]) / 8
     predictions = Predictions(TRUTH, PREDICTED, probabilities=opposite, decision=np.arange(8.0), classes=LABELS)
     assert compute_score(metric, predictions) == roc_auc_score(TRUTH, opposite[:, 1]) != 0
-
-
-def test_a_function_of_numbers_is_computed_in_regression() -> None:
-    target = Target(np.array([1.0, 2.0, 4.0]))
-    entry = {"_target_": "sklearn.metrics.mean_pinball_loss", "name": "p90", "alpha": 0.9, "greater_is_better": False}
-    predictions = Predictions(np.array([1.0, 3.0]), np.array([2.0, 2.0]))
-    assert compute_score(choose(entry, Ridge(), target), predictions) == pytest.approx((0.1 + 0.9) / 2)
 
 
 def test_weights_reach_a_function_that_takes_them_and_others_are_refused() -> None:

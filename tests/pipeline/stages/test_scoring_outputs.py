@@ -12,7 +12,7 @@ import wayward
 from doubles import experiment
 from wayward import WaywardClassifier, WaywardDecision, WaywardRegressor
 
-from bakeoff.pipeline.errors import InvalidPredictions, UserError
+from bakeoff.pipeline.errors import InvalidPredictions
 from bakeoff.pipeline.experiment import evaluate_split
 from bakeoff.pipeline.model.pyfunc import predict_table
 from bakeoff.pipeline.stages.calibration import Calibration
@@ -130,13 +130,6 @@ def test_a_candidate_whose_labels_are_no_classes_is_never_chosen_and_a_warning_s
     assert result.model.candidates["validation_score"].isna().tolist() == [True, False]
     (warning,) = (text for text in result.model.warnings if "left out" in text)
     assert "the candidate labels=foreign of tuning: WaywardClassifier predicts 'maybe'" in warning
-
-
-def test_if_no_candidate_is_left_the_run_ends_with_the_reason() -> None:
-    tuning = GridTuning({"labels": ["foreign", "too few"]}, folds=2, strict=False)
-    tried = experiment(None, WaywardClassifier(), tuning=tuning)
-    with pytest.raises(UserError, match="no candidate left; the candidate labels=foreign of tuning: WaywardCl"):
-        evaluate_split(tried, 0, tried.make_splits().folds[0])
 
 
 # Labels

@@ -7,15 +7,11 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as some
 
 from bakeoff.pipeline.stages.dataset.source import make_source
-from bakeoff.pipeline.stages.dataset.spelling import spell_cell
 
 
 def unified(cells: Any, dtype: Any = object) -> tuple[pd.Series, tuple[str, ...]]:
@@ -120,17 +116,3 @@ def test_a_moment_is_the_same_moment_in_utc() -> None:
     for cells in (pd.Series([tokyo]), pd.Series([tokyo], dtype=object)):
         column, _ = unified(cells, None)
         assert values(column) == [pd.Timestamp("2024-01-01 18:00")]
-
-
-@given(some.floats(allow_nan=False))
-def test_the_spelling_of_a_number_is_that_number(number: float) -> None:
-    assert float(spell_cell(number)) == number
-    assert spell_cell(np.float64(number)) == spell_cell(number)
-
-
-@example(2**53 + 1)
-@given(some.integers())
-def test_a_whole_number_is_spelled_without_decimals(number: int) -> None:
-    assert spell_cell(number) == str(number)
-    if abs(number) <= 2**53:
-        assert spell_cell(float(number)) == str(number)

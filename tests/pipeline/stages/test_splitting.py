@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.model_selection import TimeSeriesSplit, train_test_split
+from sklearn.model_selection import TimeSeriesSplit
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.splitting import (
@@ -145,11 +145,6 @@ def test_without_stratification_proportions_are_left_to_chance() -> None:
     assert len(shares) > 1
 
 
-def test_the_validation_part_does_not_move_the_test_part() -> None:
-    without, with_it = splits(KFold(), LABELS), splits(KFold(validation=0.3), LABELS)
-    assert all(np.array_equal(a.test, b.test) for a, b in zip(without, with_it, strict=True))
-
-
 def test_the_digest_is_equal_if_and_only_if_every_fold_tests_the_same_rows_and_fits_on_the_same_others() -> None:
     splits = KFold().make_splits(LABELS, 0)
     assert splits.digest() == KFold(validation=0.2).make_splits(LABELS, 0).digest()
@@ -220,14 +215,6 @@ def test_parts_are_stratified_by_the_classes_that_have_rows_for_both(text: str) 
         counts, all_counts = Counter(target.y[split.test]), Counter(text)
         frequent = [label for label, n in all_counts.items() if n > 2]
         assert all(abs(counts[label] - 0.4 * all_counts[label]) <= 1 for label in frequent)
-
-
-def test_rare_classes_leave_the_splits_of_others_as_they_were() -> None:
-    # Two rows suffice for two parts, so that nothing is merged: the rows are those of scikit-learn.
-    target = of("a" * 20 + "bb")
-    (split,) = splits(Holdout(test=0.5, validation=0), target)
-    expected = train_test_split(np.arange(22), test_size=11, stratify=target.y, random_state=0)[1]
-    assert split.test.tolist() == sorted(expected)
 
 
 # The reserve
@@ -358,12 +345,6 @@ def test_each_row_is_in_the_part_that_it_was_given() -> None:
     assert FixedSplit().make_splits(PARTS, 0).refit is None
 
 
-def test_without_given_validation_rows_a_fraction_of_the_training_rows_is_set_aside() -> None:
-    (split,) = splits(FixedSplit(validation=0.2), TWO_PARTS)
-    assert (len(split.train), len(split.validation)) == (55, 20)
-    assert Counter(LABELS.y[split.validation])["b"] == 4
-
-
 def test_each_given_fold_is_tested_once_and_a_negative_one_never() -> None:
     numbers = np.array([2, 2, 0, -1, 0, 7])
     made = splits(FixedFolds(), SplitInput(np.arange(6.0), is_classification=False, folds=numbers))
@@ -382,13 +363,6 @@ def test_rows_of_one_time_are_never_divided_and_no_later_row_trains() -> None:
             assert times[split.validation].max() < times[split.test].min()
     for split in splits(TimeSeries(folds=4, validation=0.25), VALUES):
         assert len(split.validation) == round(0.25 * (len(split.train) + len(split.validation)))
-
-
-def test_the_order_of_the_rows_does_not_matter_if_times_are_given() -> None:
-    order = np.argsort(TIMES.time_codes, kind="stable")
-    ordered = SplitInput(TIMES.y[order], is_classification=False, times=np.sort(TIMES.time_codes))
-    for shuffled, expected in zip(splits(TimeSeries(), TIMES), splits(TimeSeries(), ordered), strict=True):
-        assert shuffled.test.tolist() == order[expected.test].tolist()
 
 
 def test_folds_gap_and_sizes_are_scikit_learns() -> None:
@@ -477,28 +451,6 @@ def test_new_groups_are_those_that_begin_later_and_another_fifth_of_the_others_f
         assert Counter(by_group.y[split.test])["a"] == len(split.test) / 2
 
 
-def test_groups_that_follow_one_another_are_split_as_in_the_proposal_to_scikit_learn() -> None:
-    # Pull request 16236 of scikit-learn, which resolves issue 14257: each group is a point in time.
-    letters = np.array(list("aaaaaabbbbbccccddd"))
-    target = SplitInput(np.arange(18.0), is_classification=False, groups=letters, times=letters)
-    made = splits(GroupTimeSeries(folds=3, groups="new"), target)
-    found = [("".join(sorted(set(letters[split.train]))), "".join(sorted(set(letters[split.test])))) for split in made]
-    assert found == [("a", "b"), ("ab", "c"), ("abc", "d")]
-    assert [len(split.train) for split in made] == [6, 11, 15]
-
-
-def test_months_of_customers_are_split_as_in_the_schedule_of_autogluon() -> None:
-    # Issue 4492 of AutoGluon: five folds of six months test the months 2 to 6, each after all earlier ones. There,
-    # groups cannot be declared as well (pull request 5891).
-    months, customers = np.repeat(np.arange(1, 7), 10), np.tile(np.arange(10), 6)
-    target = SplitInput(np.arange(60.0), is_classification=False, groups=customers, times=months)
-    for groups, n_customers in (("seen", 10), ("new", 2)):
-        made = splits(GroupTimeSeries(folds=5, groups=groups), target)  # type: ignore[arg-type]
-        assert [set(months[split.test].tolist()) for split in made] == [{2}, {3}, {4}, {5}, {6}]
-        assert [set(months[split.train].tolist()) for split in made] == [set(range(1, n)) for n in range(2, 7)]
-        assert {len(split.test) for split in made} == {n_customers}
-
-
 # The fit on all rows
 
 
@@ -582,10 +534,8 @@ def test_holdout_is_not_fitted_again_unless_there_are_several() -> None:
 @pytest.mark.parametrize(
     ("splitter", "values", "message"),
     [
-        (Holdout, {"test": 0}, "evaluation.test=0 must be a fraction above 0 and below 1"),
         (Holdout, {"test": float("nan")}, "evaluation.test=nan"),
         (Holdout, {"validation": -0.1}, "evaluation.validation=-0.1 must be a fraction at least 0 and below 1"),
-        (KFold, {"folds": 1}, "evaluation.folds=1 must be an integer of at least 2"),
         (KFold, {"folds": True}, "evaluation.folds=True"),
         (KFold, {"target_bins": 1}, "evaluation.target_bins=1 must be an integer of at least 2"),
         (Bootstrap, {"repeats": 0}, "evaluation.repeats=0 must be an integer of at least 1"),
@@ -608,29 +558,13 @@ def of(text: str, groups: list[int] | list[str] | None = None, **columns: list[A
     ("splitter", "target", "message"),
     [
         (Holdout(test=0.5, validation=0.5), of("ab" * 5), "evaluation.validation=0.5 .* leaves no rows for training"),
-        (GroupKFold(folds=3), of("abab", [1, 1, 2, 2]), "dataset.groups has 2 groups; use evaluation.folds=2.$"),
-        (GroupKFold(folds=3), of("aaabb", [1] * 5), "has 1 groups; name another column with dataset.groups.$"),
         (KFold(folds=6), of("aabb"), "n_splits=6 .*; change evaluation.folds=6.$"),
         (Holdout(validation=0), of("abab", [1] * 4), "n_samples=1.*; change evaluation.test=0.2.$"),
         (TimeSeries(folds=3, validation=0.1), of("abab"), "evaluation.validation=0.1 .* leave no rows"),
         (TimeSeries(folds=3, validation=0.9), of("abab"), "evaluation.validation=0.9 .* leave no rows"),
-        (TimeHoldout(gap=8, validation=0), of("ab" * 5), "test=0.2 and evaluation.gap=8 leave no rows for training"),
         (TimeHoldout(gap=6), of("ab" * 5), "evaluation.validation=0.2 and evaluation.gap=6 leave no rows"),
-        (FixedSplit(), of("ab", parts=["test", "test"]), "needs rows of the part 'train'"),
-        (FixedFolds(), of("aabb", folds=[-1, -1, -2, -2]), "or negative values only"),
-        (
-            GroupTimeSeries(folds=2),
-            of("abab", list("wxyz")),
-            "evaluation.groups=seen leaves no rows .*; use evaluation.groups=new",
-        ),
         (GroupTimeHoldout(groups="new", validation=0), of("abab", [1] * 4), "groups=new leaves no rows .*groups=seen"),
-        (GroupTimeHoldout(), of("abab"), "needs dataset.groups"),
-        (TimeSeries(), of("ab", [1, 2], times=[1, 2]), "dataset.groups is set, .* use evaluation=group_time_series or"),
-        (GroupKFold(), of("ab", [1, 2], times=[1, 2]), "dataset.time is set, .* use evaluation=group_time_series or"),
-        (KFold(reserve=0.01), of("ab" * 5), "evaluation.reserve=0.01 sets 0 of 10 rows aside"),
-        (KFold(reserve=0.99), of("ab" * 5), "evaluation.reserve=0.99 sets 10 of 10 rows aside"),
         (TimeSeries(reserve=0.5, gap=5), of("ab" * 5), "reserve=0.5 and evaluation.gap=5 leave no rows for training"),
-        (FixedSplit(reserve=0.2), of("abab", parts=["train", "test"] * 2), "out of the parts given by dataset.split"),
     ],
 )
 def test_rows_that_do_not_suffice_are_refused(splitter: Splitter, target: SplitInput, message: str) -> None:

@@ -106,11 +106,6 @@ def test_a_tree_is_pruned_by_the_error_that_it_was_grown_by(method: str) -> None
 # What cannot be transformed
 
 
-def test_targets_that_are_not_positive_may_have_other_transformations() -> None:
-    TransformedTarget(make_function("log1p")).check(np.array([3.0, 0.0]), "cost")
-    TransformedTarget(PowerTransformer()).check(np.array([3.0, 0.0, -2.0, 5.0]), "cost")
-
-
 class Rounding(StandardScaler):
     """Gives back rounded values."""
 

@@ -21,12 +21,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wheel_data import wheel_frame
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import content, read_table
 from bakeoff.pipeline.stages.dataset.files import read_file
-from bakeoff.pipeline.stages.dataset.guesses import SAMPLE_BYTES
 from bakeoff.pipeline.stages.dataset.keys import FileLayout
 from bakeoff.pipeline.stages.dataset.source import Source
 
@@ -59,15 +57,6 @@ def test_cells_are_those_that_pythons_csv_wrote(
     assert cells(raw)[1:] == rows
 
 
-@pytest.mark.parametrize("name", ["titanic", "penguins"])
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-def test_real_tables_have_the_cells_that_pandas_reads(tmp_path: Path, name: str, separator: str) -> None:
-    text = wheel_frame(name).to_csv(index=False, sep=separator)
-    raw = read(tmp_path, text)
-    oracle = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, keep_default_na=False)
-    assert cells(raw) == [list(oracle.columns), *oracle.to_numpy().tolist()]
-
-
 @given(bits=st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20))
 def test_every_float_is_read_as_the_number_that_was_written(
     tmp_path_factory: pytest.TempPathFactory, bits: list[int]
@@ -88,11 +77,6 @@ def test_line_ends_of_every_system_end_lines(tmp_path: Path, line_end: str) -> N
     assert cells(read(tmp_path, text.rstrip("\r\n"))) == [["x", "y"], ["1", "a"], ["2", "b"]]
 
 
-def test_a_quoted_cell_may_hold_line_breaks_separators_and_quotation_marks(tmp_path: Path) -> None:
-    raw = read(tmp_path, 'x,note\n1,"two\nlines, ""quoted"""\n2,plain\n')
-    assert cells(raw)[1:] == [["1", 'two\nlines, "quoted"'], ["2", "plain"]]
-
-
 def test_a_quotation_mark_inside_of_a_cell_is_a_letter(tmp_path: Path) -> None:
     assert cells(read(tmp_path, 'size,y\n5",a\n6,b\n'))[1:] == [['5"', "a"], ["6", "b"]]
     assert cells(read(tmp_path, 'size,y\n"5,a\n6,b\n', quote=None))[1:] == [['"5', "a"], ["6", "b"]]
@@ -102,11 +86,6 @@ def test_a_quotation_mark_inside_of_a_cell_is_a_letter(tmp_path: Path) -> None:
 def test_blank_lines_are_no_rows_except_in_a_single_column(tmp_path: Path) -> None:
     assert cells(read(tmp_path, "\n\nx,y\n\n1,a\n\n\n2,b\n\n"))[1:] == [["1", "a"], ["2", "b"]]
     assert cells(read(tmp_path, "x\n1\n\n3\n\n"))[1:] == [["1"], [""], ["3"]]
-
-
-def test_a_cell_longer_than_the_sample_is_read(tmp_path: Path) -> None:
-    long = "z" * (SAMPLE_BYTES * 20)
-    assert cells(read(tmp_path, f"x;y\n1;{long}\n2;b\n"))[1:] == [["1", long], ["2", "b"]]
 
 
 # Encodings and compression
@@ -156,14 +135,6 @@ def test_a_file_in_an_archive_has_the_format_of_its_own_name(tmp_path: Path) -> 
     assert (raw.name, cells(raw)) == ("people.v2", [["x", "y"], [1, "a"]])
 
 
-@pytest.mark.parametrize(("archive_name", "member"), [("flares.csv.zip", "flares.csv.zip"), ("flares.zip", "flares")])
-def test_an_archive_as_pandas_writes_it_is_read(tmp_path: Path, archive_name: str, member: str) -> None:
-    with ZipFile(tmp_path / archive_name, "w") as archive:
-        archive.writestr(member, "x,y\n1,a\n")
-    raw = read_file(tmp_path / archive_name, FileLayout())
-    assert (raw.name, cells(raw)) == ("flares", [["x", "y"], ["1", "a"]])
-
-
 # Headers of several rows, and quotation marks of other programs
 
 
@@ -175,12 +146,6 @@ def test_the_header_of_orange_declares_types_and_roles(tmp_path: Path) -> None:
     assert "dataset.drop=[name,w] leaves out" in raw.notes[0]
     dataset = read_table(str(tmp_path / "orange.tab"), "y", drop=["name", "w"])
     assert [(column.name, column.kind) for column in dataset.columns[1:3]] == [("x", "numeric"), ("c", "nominal")]
-
-
-def test_types_that_orange_infers_are_empty_and_roles_may_have_spaces(tmp_path: Path) -> None:
-    raw = read(tmp_path, "name\tx\ty\n\tc\td\nmeta\t\tclass \na\t1.5\tno\nb\t2.5\tyes\n", "orange.tab")
-    assert (len(raw.frame), raw.declared) == (2, {"y": ()})
-    assert "dataset.drop=[name] leaves out" in raw.notes[0]
 
 
 @pytest.mark.parametrize("second", ["s\tc\tx y z", "s\tc\tq", "1\t2\t3"])
@@ -217,11 +182,6 @@ def test_quotation_marks_behind_a_backslash_are_part_of_their_cells(tmp_path: Pa
     raw = read(tmp_path, "".join(separator.join(row) + "\n" for row in rows))
     assert raw.frame["t"].tolist() == ['He said "hi, you"', '"a" and b', "C:\\dir\\"]
     assert "dataset.quote=null" in " ".join(raw.notes)
-
-
-def test_a_backslash_at_the_end_of_a_quoted_cell_is_a_letter(tmp_path: Path) -> None:
-    raw = read(tmp_path, 't,x\n"C:\\dir\\",1\n"D:\\",2\n')
-    assert (raw.frame["t"].tolist(), raw.notes) == (["C:\\dir\\", "D:\\"], ())
 
 
 # Layout

@@ -14,7 +14,6 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.naive_bayes import GaussianNB
 
 from bakeoff.learners import Perceptron
-from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
 from bakeoff.pipeline.stages.calibration import Calibration
@@ -137,13 +136,6 @@ def test_a_given_threshold_is_applied_to_calibrated_probabilities() -> None:
     assert CANCER.classes[1] == CANCER.positive
     (sentence,) = describe_run_lines(built, [fold], fold.model)
     assert sentence == "threshold: malignant from the probability 0.9 on"
-
-
-@pytest.mark.parametrize("value", [0, 1, -0.5, 1.5, True, "0.5"])
-def test_a_value_that_is_no_probability_is_refused(value: Any) -> None:
-    node = {"_target_": f"{GivenThreshold.__module__}.{GivenThreshold.__name__}", "value": value}
-    with pytest.raises(UserError, match=r"threshold.value=.* must be a (probability above 0 and below 1|number)"):
-        build_object(node, "threshold", [])
 
 
 @pytest.mark.parametrize("folds", [0, 4])

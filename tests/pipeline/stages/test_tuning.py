@@ -280,21 +280,6 @@ def default_tuning(space: Any, **keys: Any) -> GridTuning:
     return GridTuning(space, **({"folds": 3, "n": 20, "strict": False} | keys))
 
 
-@pytest.mark.parametrize("learner", [KNeighborsClassifier(), KNeighbors()], ids=["each alone", "along a path"])
-def test_drawn_candidates_have_the_scores_that_they_have_in_the_whole_grid(learner: Any) -> None:
-    wine = load_bundled("wine")
-    data = tuning_data(wine.X, wine.y, 120, folds=3)
-    model = Pipeline([("learner", learner)])
-    _, whole = GridTuning(SPACE, folds=3).tune(model, data)
-    best, drawn = default_tuning(SPACE, n=4).tune(model, data)
-    assert whole is not None
-    assert drawn is not None
-    expected = drawn.filter(sorted(SPACE)).merge(whole, on=sorted(SPACE), how="left")
-    assert drawn["validation_score"].tolist() == expected["validation_score"].tolist()
-    first_best = drawn.to_dict("records")[int(np.argmax(drawn["validation_score"]))]
-    assert all(getattr(best[-1], name) == first_best[name] for name in SPACE)
-
-
 SEEDS = (0, 3)
 
 
@@ -559,14 +544,6 @@ def test_a_p_value_smaller_than_all_simulated_ones_has_the_bound_of_bonferroni()
 # The simplest candidate within a standard error
 
 
-def test_of_candidates_with_equal_scores_on_all_folds_the_simplest_is_chosen() -> None:
-    tuning = GridTuning({"max_depth": [4, 1]}, folds=2, select="one_standard_error", simpler={"max_depth": "smaller"})
-    X, y = np.arange(20.0).reshape(-1, 1), np.arange(20) % 2
-    data = tuning_data(X, y, 20, folds=2, score=lambda *given: 0.9)
-    best, _ = tuning.tune(Pipeline([("learner", DecisionTreeClassifier())]), data)
-    assert best[-1].max_depth == 1
-
-
 DEPTHS = [{"max_depth": depth, "min_samples_leaf": leaf} for depth in (2, 8, None) for leaf in (1, 5)]
 
 
@@ -613,15 +590,3 @@ def test_the_simplest_within_a_standard_error_is_that_of_a_plain_loop(race: floa
     error = scores[top].std(ddof=1) / np.sqrt(5)
     close = [k for k, mean in zip(space["n_neighbors"], means, strict=True) if means[top] - mean <= error]
     assert best[-1].n_neighbors == min(close) < space["n_neighbors"][top]
-
-
-def test_the_default_choice_leaves_no_trace_in_the_configuration() -> None:
-    spec = resolve_config(composed("learner=knn", "tuning=grid"))
-    assert {"select", "simpler"}.isdisjoint(spec["tuning"])
-    assert "simpler" not in spec["space"]
-    spec = resolve_config(composed("learner=knn", "tuning=grid", "tuning.select=one_standard_error"))
-    assert spec["tuning"]["simpler"] == {"n_neighbors": "greater"}
-    own = ("space.n_neighbors=[1,5]", "space.leaf_size=[5,30]", "space.simpler={leaf_size: greater}")
-    spec = resolve_config(composed("learner=knn", "tuning=grid", "tuning.select=one_standard_error", *own))
-    assert spec["tuning"]["space"] == {"n_neighbors": [1, 5], "leaf_size": [5, 30]}
-    assert spec["tuning"]["simpler"] == {"leaf_size": "greater"}

@@ -17,7 +17,6 @@ from bakeoff.pipeline.config.engine import accept_all_letters
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.stages.dataset.loaders import load_frame, load_query, read_table
-from bakeoff.pipeline.stages.dataset.table import make_column
 
 PRICES = [f"{number}.900,5{number % 10} €" for number in range(1, 41)]
 NUMBERS = [1000.0 * number + 900.5 + number % 10 / 100 for number in range(1, 41)]
@@ -133,17 +132,6 @@ def test_a_dash_in_front_of_numbers_is_a_minus_sign(dash: str, point: str, unit:
     assert load(cells, nominal=["x"]).columns[0].kind == "nominal"
 
 
-def test_a_dash_in_text_stays() -> None:
-    cells = ["–5 apples", "−x", "a–5", "3–5"]
-    assert load(cells).columns[0].values == tuple(sorted(cells))
-
-
-def test_a_unit_in_one_cell_alone_is_reported() -> None:
-    column = load([*map(str, range(39)), "39 kg"]).columns[0]
-    assert (column.kind, column.role) == ("nominal", "feature")
-    assert "39 of 40 cells are numbers, the others '39 kg', so" in column.suspicions[0]
-
-
 def test_a_given_unit_reads_cells_with_and_without_it_and_refuses_others() -> None:
     assert numbers(["12 kg", "13"], units={"x": "kg"}) == [12, 13]
     with pytest.raises(UserError, match=r"gives 'x' the unit 'kg', but '500 g' in row 2 is not a number"):
@@ -170,8 +158,3 @@ def test_a_target_with_a_unit_is_a_regression_from_every_source(tmp_path: Path) 
         assert [column.unit for column in dataset.columns] == ["m²", "€"]
         assert dataset.guessed == {"decimal": "comma", "thousands": "point"}
     assert len({dataset.digest() for dataset in loaded}) == 1
-
-
-def test_the_unit_is_kept_with_the_column() -> None:
-    column = load(["12 kg", "13 kg"]).columns[0]
-    assert make_column(json.loads(json.dumps(vars(column)))) == column
