@@ -118,14 +118,6 @@ def test_a_gain_is_kept_and_becomes_the_champion(line: Bakeoff) -> None:
     assert (listed["verdict"], listed["n_counted"], listed["n_left"], listed["level"]) == ("open", 2, 18, 0.0025)
 
 
-def test_what_is_no_better_than_the_champion_is_not_kept(line: Bakeoff) -> None:
-    assert offer(line, "naive_bayes")[0] == 0
-    status, said = offer(line, "knn")
-    assert (status, said["verdict"]) == (1, "no")
-    assert said["decision"]["champion"] == find(line, "naive_bayes")
-    assert said["line"]["champion"]["run_id"] == find(line, "naive_bayes")
-
-
 def test_the_numbers_are_those_of_the_one_sided_corrected_t_test(line: Bakeoff) -> None:
     _, said = offer(line, "knn")
     compared = line("compare", find(line, "majority"), find(line, "knn"), "keep=false", "to=json")
@@ -178,9 +170,7 @@ def test_the_gain_that_can_be_found_is_said_before_anything_is_tried(line: Bakeo
 REFUSED: Mapping[str, tuple[Callable[[Bakeoff], None], str]] = {
     "other data": (run("learner=knn", "dataset=wine", *WORDS[1:]), "has other data than line iris"),
     "other folds": (run("learner=knn", *WORDS, "seed=1"), "has other folds than line iris"),
-    "fewer folds": (run("learner=knn", *WORDS, "evaluation.folds=4"), "has other folds than line iris"),
     "another reserve": (run("learner=knn", *WORDS, "evaluation.reserve_seed=1"), "has other reserve than line iris"),
-    "no reserve": (run("learner=knn", WORDS[0], WORDS[2]), "has other reserve than line iris"),
     "another metric": (run("learner=knn", *WORDS, "evaluation.metrics=[mcc]"), "metric=accuracy: run"),
     "other versions": (set_tag("versions", '{"numpy": "1.0"}'), "has other versions than line iris"),
     "another identity in the store": (set_tag("config_hash", "0123456789abcdef"), "does not have the identity"),
@@ -205,10 +195,6 @@ REFUSED: Mapping[str, tuple[Callable[[Bakeoff], None], str]] = {
         edit("predictions.csv", "virginica,versicolor", "versicolor,versicolor"),
         "has other rows, targets or labels",
     ),
-    "copied rows": (
-        edit("predictions.csv", "\n", "\n1,0,setosa,setosa,1.0,0.0,0.0\n"),
-        "has other rows, targets or labels",
-    ),
     "no predictions": (edit("predictions.csv", "", ""), "its predictions.csv is missing"),
     "a record of other rows": (edit("audit.csv", "0,reserve,30,", "0,reserve,30,f"), "does not show that it left"),
     "no record of the rows": (edit("audit.csv", "", ""), "does not show that it left"),
@@ -220,10 +206,6 @@ REFUSED: Mapping[str, tuple[Callable[[Bakeoff], None], str]] = {
     "a single split": (run("learner=knn", *ROWS, "evaluation=holdout"), "has a single split"),
     "a champion that was deleted": (
         lambda command: command.client().delete_run(find(command, "majority")),
-        "the champion of line iris, run",
-    ),
-    "a champion that was removed": (
-        lambda command: run("rm", find(command, "majority"))(command),
         "the champion of line iris, run",
     ),
 }
@@ -277,18 +259,6 @@ def test_other_costs_of_a_score_are_refused_and_smaller_ones_are_better(
     assert re.search(r"(KEEP|NO)  \+", answer.out)
 
 
-def test_a_metric_whose_code_changed_is_refused(bakeoff: Bakeoff) -> None:
-    write_metric(bakeoff)
-    words = [word.replace("PRICE", "1") for word in OWN]
-    for learner in LEARNERS[:2]:
-        run(f"learner={learner}", *WORDS, *words)(bakeoff)
-    assert bakeoff("accept", f"base={find(bakeoff, 'majority')}", *OPEN, words[1]).status == 0
-    write_metric(bakeoff, "0 * ")
-    answer = bakeoff("accept", find(bakeoff, "naive_bayes"), "line=iris", words[1])
-    assert answer.status == 2
-    assert "does not have the identity" in answer.err
-
-
 def write_metric(command: Bakeoff, factor: str = "") -> None:
     """Write a package with a metric of the user."""
     (command.folder / "priced").mkdir(exist_ok=True)
@@ -317,9 +287,6 @@ EDITED: Mapping[str, tuple[Callable[[Bakeoff], Any], tuple[str, ...], str]] = {
     "its file deleted": (lambda command: find_file(command).unlink(), (), "its file was changed or is missing"),
     "copied": (copy_line, (), "has two runs"),
     "more tries": (lambda _: None, ("tries=1000",), "tries=1000: line iris was opened with tries=20"),
-    "another level": (lambda _: None, ("alpha=0.5",), "alpha=0.5: line iris was opened with alpha=0.05"),
-    "a smaller margin": (lambda _: None, ("margin=0.1",), "margin=0.1: line iris was opened with margin=0.0"),
-    "a metric that suits": (lambda _: None, ("metric=mcc",), "metric=mcc: line iris was opened with metric=accuracy"),
     "a weaker base": (lambda _: None, ("base=latest",), "which is fixed; leave base= out"),
 }
 """What somebody does with the line, the words that are given -> what is answered."""
@@ -413,15 +380,6 @@ def test_what_was_chosen_before_the_line_counts_with_all_it_was_chosen_from(line
     answer = line("accept", find(line, "naive_bayes"), "line=late")
     assert answer.status == 2
     assert "line late has used up its 3 tries: 6 configurations have been scored" in answer.err
-
-
-def test_a_line_without_tries_keeps_nothing_and_says_how_to_go_on(line: Bakeoff) -> None:
-    write_tries(line, 30)
-    answer = line("accept", find(line, "naive_bayes"), "line=iris")
-    assert answer.status == 2
-    for words in ("used up its 20 tries", "accept final line=iris", "new data", "alpha=0.025"):
-        assert words in answer.err
-    assert "used up: what is scored from now on cannot be kept" in line("accept", "line=iris").out
 
 
 def test_the_reserve_is_scored_once_and_ends_the_line(line: Bakeoff) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 from written_runs import write_run
 
-from bakeoff.pipeline.commands.compare.analysis import compare_costs, find_pareto_front
+from bakeoff.pipeline.commands.compare.analysis import find_pareto_front
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
 from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
@@ -93,15 +92,6 @@ def test_a_pair_with_other_training_parts_has_the_larger_test_share_and_all_rows
     assert any("have 70 to 90 rows" in note for note in comparison.notes)
     # One of them keeps 20 of the 100 rows for validation.
     assert pair.rows_needed == math.ceil(100 * (pair.detectable / pair.difference) ** 2)
-
-
-def test_the_rope_of_an_error_is_a_fraction_of_the_mean_of_the_base(store: Store) -> None:
-    for number, (learner, error) in enumerate({"knn": 5.0, "svm": 2.0, "mlp": 9.0}.items()):
-        write_run(store, learner, "cars", scores(error, number), metric="test_rmse", params=BY_RMSE)
-    for base, position in (("knn", 0), ("svm", 1), ("mlp", 2)):
-        (result,) = compare(store, base=base).results[0].datasets
-        size = float(np.mean(scores({"knn": 5.0, "svm": 2.0, "mlp": 9.0}[base], position)))
-        assert [pair.rope for pair in result.pairs] == pytest.approx([0.01 * size] * 3)
 
 
 @pytest.mark.parametrize("n_datasets", [4, 5])
@@ -195,19 +185,6 @@ def test_costs_by_an_error_need_errors_of_the_base(store: Store) -> None:
     points = compare(store, base="knn").results[0].pareto
     assert [point.is_efficient for point in points] == [False, False]
     assert all(math.isnan(point.score) for point in points)
-
-
-def test_a_configuration_without_times_is_not_on_the_front_of_the_others(store: Store) -> None:
-    write_learners(store, ["a"], {"svm": 0.9, "knn": 0.8})
-    comparison = compare(store)
-    (result,) = comparison.results
-    timed = {(cell.configuration, cell.dataset): cell for cell in comparison.cells}
-    untimed = {key: replace(cell, fit_seconds=math.nan, predict_seconds=math.nan) for key, cell in timed.items()}
-    names = ["svm", "knn"]
-    mixed = {**timed, ("svm", "a"): untimed["svm", "a"]}
-    points = compare_costs(result.datasets, names, mixed, comparison.metrics[0], "svm")
-    assert [point.is_efficient for point in points] == [False, True]
-    assert compare_costs(result.datasets, names, untimed, comparison.metrics[0], "svm") == ()
 
 
 def test_a_score_of_one_name_that_was_computed_in_two_ways_is_not_compared(store: Store) -> None:
@@ -379,13 +356,6 @@ def test_the_validation_scores_of_the_compared_metric_choose(store: Store, metri
     write_two_choices(store, validation)
     cell = compare(store, metrics=(metric,)).find_cell("knn (chosen)", "iris")
     assert list(cell.chosen) == [f"knn n_neighbors={chosen}"]
-
-
-def test_validation_rows_that_pruned_the_learner_do_not_choose(store: Store) -> None:
-    write_knn_and_svm(store, {"params": {"pruning": "best_first"}})
-    comparison = compare(store)
-    assert len(comparison.configurations) == 3
-    assert "unused validation rows would allow a choice" in comparison.notes[0]
 
 
 def test_without_tuning_or_validation_scores_all_configurations_are_rows_and_holm_counts_them(store: Store) -> None:

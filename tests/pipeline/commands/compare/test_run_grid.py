@@ -89,13 +89,6 @@ def test_two_configurations_never_have_one_name() -> None:
 # Pairing
 
 
-def test_cells_hold_the_runs_of_all_seeds_in_order() -> None:
-    runs = [make_run(learner, "iris", seed) for learner in ("svm", "knn") for seed in ("10", "2")]
-    grid, _ = arrange_runs(runs)
-    assert [run.seed for run in grid["knn", "iris"]] == ["2", "10"]
-    assert list(grid) == [("knn", "iris"), ("svm", "iris")]
-
-
 def test_of_runs_of_one_job_the_newest_counts_and_this_is_said() -> None:
     old = make_run(started=1, tags={"config_hash": "a"})
     new = make_run(started=2, tags={"config_hash": "a"})

@@ -182,20 +182,6 @@ def test_a_pair_whose_mean_ranks_contradict_wilcoxons_test_is_told_with_the_winn
     assert "b > a" in result.render("terminal")
 
 
-def test_a_p_value_that_equals_alpha_is_significant() -> None:
-    scores = 0.9 - np.arange(2) / 10 + np.arange(6)[:, np.newaxis] / 100
-    p = 2 / 2**6
-    for alpha, is_told_apart in ((p, True), (p - 1e-9, False)):
-        result = compare(make_scores(scores, "ab"), alpha=alpha)
-        (pair,) = result.overall_pairs.itertuples()
-        assert pair.p_value == p
-        assert pair.is_told_apart is is_told_apart
-        said = (
-            "a is the best: it beats b, p = .031" if is_told_apart else "a and b do not differ significantly, p = .031"
-        )
-        assert result.verdict.startswith(f"Over 6 datasets, {said} (Wilcoxon's signed-rank test).")
-
-
 def test_on_few_datasets_the_verdict_says_that_no_difference_could_be_shown() -> None:
     scores = 0.9 - np.arange(3) / 10 + np.arange(6)[:, np.newaxis] / 100
     name = "Wilcoxon's signed-rank test with Holm's correction"

@@ -148,13 +148,3 @@ def test_without_until_sure_missing_repeats_are_refused_and_looks_are_named(repe
         compare(repeated)
     comparison = compare(repeated, filter="params.learner != 'svm'")
     assert any("until=sure the p-values are corrected" in note for note in comparison.notes)
-
-
-def test_a_missing_repeat_in_the_middle_is_refused(repeated: Store) -> None:
-    write_repeats(repeated, "ridge", [draw(0.5, 0.05, 10)])
-    number = {"evaluation.first_repeat": "2"}
-    write_run(
-        repeated, "ridge", "iris", draw(0.5, 0.05, 10).tolist(), params=number, tags={"splits_digest": "repeat 2"}
-    )
-    with pytest.raises(UserError, match=r"ridge has no run with seed 0 and evaluation\.first_repeat=1"):
-        compare(repeated, until="sure")

@@ -9,7 +9,6 @@ import pytest
 from bakeoff.pipeline.commands.grade.claims import judge_claim, read_exercise
 from bakeoff.pipeline.commands.grade.command import grade_answers
 from bakeoff.pipeline.commands.grade.request import GradeRequest
-from bakeoff.pipeline.errors import UserError
 
 EXERCISE = """\
 task: A tree of at most 3 leaves with an accuracy of at least 0.9 on iris
@@ -59,20 +58,3 @@ def test_an_answer_that_may_not_run_has_no_points_and_the_reason(
     found = judge_claim(read_exercise(write(tmp_path, exercise, answer)[0]), tmp_path / "ada.yaml")
     assert found["points"] == 0
     assert reason in found["reason"]
-
-
-@pytest.mark.parametrize(
-    ("exercise", "message"),
-    [
-        ("[1]", "is not a key"),
-        ("{task: a, words: [], may: [learner], at_lest: {a: 1}}", "at_lest is not a key. Did you mean 'at_least'?"),
-        ("{task: a, words: []}", "is no exercise .*may"),
-        ("{task: a, words: [], may: [learner]}", "claims nothing"),
-        ("{task: a, words: [], may: [learner], at_least: {accuracy: high}}", "could not convert string to float"),
-        ("{task: a, words: [], may: [learner], at_least: {accuracy: 1}, seconds: 0}", "seconds=0 must be at least 1"),
-    ],
-)
-def test_an_exercise_that_claims_nothing_is_refused(tmp_path: Path, exercise: str, message: str) -> None:
-    file, _ = write(tmp_path, exercise, "a: 1")
-    with pytest.raises(UserError, match=message):
-        read_exercise(file)

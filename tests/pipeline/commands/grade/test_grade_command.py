@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -142,17 +141,6 @@ def test_unknown_boxes_and_formulas_of_spreadsheets_are_told(
     assert (mark.verdict, mark.remark) == ("cannot be read", "a formula of a spreadsheet; write its result")
 
 
-def test_an_answer_that_cannot_be_read_is_told_apart_from_a_wrong_one(
-    sheets: Path, keys: dict[str, dict[str, str]], tmp_path: Path
-) -> None:
-    code, right = next(iter(keys.items()))
-    box, other, *_ = right
-    file = write_answers(tmp_path / "a.csv", code, {**right, box: "0.9 bits", other: "9.5"})
-    marks = grade_class(GradeRequest(task=sheets, files=(str(file),)))
-    assert "cannot be read (-1)" in next(list_lines(marks))
-    assert "is wrong (-1)" in next(list_lines(marks))
-
-
 def test_a_sheet_whose_table_was_changed_is_not_marked(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("a,y\nu,no\nv,yes\nu,no\nv,yes\n")
@@ -216,24 +204,3 @@ def test_the_reasons_of_files_are_told_if_none_of_them_fits_the_scheme(sheets: P
     (tmp_path / "scheme.yaml").write_text("{steps: {5: 9}}")
     request = GradeRequest(task=sheets, files=("none.csv",), scheme=tmp_path / "scheme.yaml")
     assert "cannot be read" in grade_class(request).refused["none.csv"]
-
-
-@pytest.mark.parametrize("content", [None, "", "[]", '{"words": []}', '{"words": ["learner=knn"], "codes": 3}'])
-def test_a_folder_without_sheets_is_refused(tmp_path: Path, content: str | None) -> None:
-    if content is not None:
-        (tmp_path / "sheets.json").write_text(content)
-    with pytest.raises(UserError, match=r"sheets\.json"):
-        grade_class(GradeRequest(task=tmp_path, files=("a.csv",)))
-
-
-def test_the_words_of_a_folder_run_no_code(tmp_path: Path) -> None:
-    words = ["learner=knn", "dataset=colours", "trust=[os]", "students=1", "blank=0.5"]
-    document = {"words": words, "codes": ["s01-abcdef"]}
-    (tmp_path / "sheets.json").write_text(json.dumps(document))
-    with pytest.raises(UserError, match="trust"):
-        grade_class(GradeRequest(task=tmp_path, files=("a.csv",)))
-
-
-def test_without_answers_the_command_says_how_to_give_them(sheets: Path) -> None:
-    with pytest.raises(UserError, match=r"name their files, as in bakeoff grade .* answers/\*\.csv"):
-        grade_answers(GradeRequest(task=sheets))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from functools import cache
 
 import pytest
@@ -83,26 +82,6 @@ def test_a_known_slip_is_named(name: str, column: str, row: str, slip: object, c
     assert found.verdict == "slip"
     assert found.slip is not None
     assert found.slip.name == called
-
-
-def test_the_rest_of_a_bayes_sheet_follows_from_a_wrong_count() -> None:
-    key = key_of("naive_bayes")
-    prior = find_box(key, "P(play)", "no")
-    right = {cell.box: cell.key for cell in list_cells(key) if cell.box}
-    products = [find_box(key, "product", label) for label in ("no", "yes")]
-    shares = [find_box(key, "P(class | x)", label) for label in ("no", "yes")]
-    wrong = 0.9
-    own = [right[products[0]] / right[prior] * wrong, right[products[1]]]
-    changes = {prior: "0.9", **dict(zip(products, map("{:.6f}".format, own), strict=True))}
-    changes |= {box: f"{value / sum(own):.4f}" for box, value in zip(shares, own, strict=True)}
-    choice = find_box(key, "→")
-    changes[choice] = "no" if own[0] > own[1] else "yes"
-    marks = mark(key, changes)
-    assert marks[prior].verdict == "wrong"
-    assert marks[products[0]].verdict == "follows"
-    assert marks[products[1]].verdict == "right"
-    assert {marks[box].verdict for box in (*shares, choice)} <= {"right", "follows"}
-    assert Counter(each.verdict for each in marks.values())["wrong"] == 1
 
 
 def test_the_planes_of_a_perceptron_follow_from_a_wrong_update() -> None:

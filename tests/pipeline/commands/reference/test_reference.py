@@ -11,18 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from command import Bakeoff, command_in
-from scipy.stats import binomtest, hypergeom
+from scipy.stats import binomtest
 
 from bakeoff import compare
 from bakeoff.pipeline.commands.paper.carried_runs import MANIFEST, RUNS, SCORES, read_parquet
-from bakeoff.pipeline.commands.paper.request import VerifyRequest
-from bakeoff.pipeline.commands.paper.verify import MAX_ERROR, bound_share, draw_jobs
+from bakeoff.pipeline.commands.paper.verify import MAX_ERROR, bound_share
 from bakeoff.pipeline.commands.reference.reference_file import open_reference
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.jobs import Job
 
 DATASETS = "dataset=iris,wine,breast_cancer"
 EVALUATION = ("evaluation=kfold", "evaluation.folds=4")
@@ -189,22 +186,6 @@ def test_a_job_that_differs_is_remembered_when_another_draw_misses_it(made: Path
     assert "1 differ." in listed
 
 
-def test_a_changed_score_is_drawn_as_often_as_the_bound_says() -> None:
-    # 200 draws of 20 of 860 jobs, of which the share that the bound names was changed.
-    n_jobs, n, n_draws = 860, 20, 200
-    jobs = [Job(number, str(number), None) for number in range(n_jobs)]  # type: ignore[arg-type]
-    share = bound_share(0, n)
-    changed = set(range(round(share * n_jobs)))
-    found = 0
-    for seed in range(n_draws):
-        request = VerifyRequest(capsule=Path("x.zip"), n=n, seed=seed)
-        drawn = draw_jobs(jobs, request, lambda _: None)
-        found += any(job.number in changed for job in drawn)
-    promised = 1 - MAX_ERROR
-    assert binomtest(found, n_draws, promised, alternative="less").pvalue > 0.01
-    assert hypergeom.pmf(0, n_jobs, len(changed), n) <= MAX_ERROR
-
-
 @pytest.mark.parametrize(("n_different", "n"), [(0, 20), (1, 20), (5, 40)])
 def test_the_bound_is_the_exact_one_of_the_binomial_distribution(n_different: int, n: int) -> None:
     interval = binomtest(n_different, n, alternative="less").proportion_ci(1 - MAX_ERROR, method="exact")
@@ -255,15 +236,3 @@ def test_a_file_of_another_form_is_refused(edit: Edit, message: str, made: Path,
     with pytest.raises(UserError, match="cannot be read") as refused:
         open_reference(str(rewrite(made, tmp_path / CHANGED, edit)))
     assert message in str(refused.value)
-
-
-def test_a_file_that_does_not_match_its_digest_is_refused(made: Path, tmp_path: Path) -> None:
-    path = rewrite(made, tmp_path / CHANGED, change_score)
-    with zipfile.ZipFile(path) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    files[SCORES] = pd.DataFrame({"job": [0]}).to_parquet()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    with pytest.raises(UserError, match="does not match its digest"):
-        open_reference(str(path))

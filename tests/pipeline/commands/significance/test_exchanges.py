@@ -142,14 +142,6 @@ def test_the_interval_over_clusters_is_that_of_statsmodels(n_clusters: int) -> N
     assert test.p == pytest.approx(fitted.pvalues[0], rel=1e-9)
 
 
-def test_without_clusters_the_interval_is_that_of_the_paired_t_test() -> None:
-    values = np.random.default_rng(5).normal(size=30)
-    test = compute_clustered_t_test(values, make_design(n=30))
-    expected = stats.ttest_1samp(values, 0)
-    assert (test.statistic, test.p) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-12)
-    assert (test.lower, test.upper) == pytest.approx(tuple(expected.confidence_interval()), rel=1e-12)
-
-
 def test_the_interval_over_datasets_is_that_of_a_stratified_mean() -> None:
     generator = np.random.default_rng(6)
     strata = np.repeat([0, 1, 2], [20, 50, 30])

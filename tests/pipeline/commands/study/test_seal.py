@@ -8,13 +8,11 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from command import Bakeoff, command_in, enter
 
-from bakeoff.pipeline.commands.comparison_report.comparison import Cell
-from bakeoff.pipeline.commands.study.seal import REPEATS, Seal, _compare_candidates
+from bakeoff.pipeline.commands.study.seal import REPEATS
 from bakeoff.pipeline.tracking.history import read_runs_of_jobs
 from bakeoff.pipeline.tracking.store import Store, open_store
 
@@ -85,14 +83,6 @@ def test_candidates_that_are_added_or_missing_are_named(sealed: Bakeoff) -> None
     (note,) = read_notes(sealed, *ids, *QUESTION)
     assert "1 candidate without a finished run: knn" in note
     assert "1 candidate added: naive_bayes" in note
-
-
-def test_repeats_of_a_sealed_candidate_are_added_by_its_stop_rule_alone() -> None:
-    compared = SimpleNamespace(cells=[Cell("knn", "iris", run_ids=("first", "second"))])
-    for repeats, n_deviations in ((10, 0), (0, 1)):
-        seal = Seal("ours", "", {REPEATS: repeats}, {"a": "knn iris"})
-        jobs = {"first": "a", "second": "b"}
-        assert len([*_compare_candidates(seal, compared, jobs)]) == n_deviations  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

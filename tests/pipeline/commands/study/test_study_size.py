@@ -18,7 +18,6 @@ from bakeoff.pipeline.commands.study.study_size import (
     Pairs,
     PilotItems,
     PlannedFolds,
-    _find_critical_sum,
     collect_numbers,
     describe_folds,
     find_least_wins,
@@ -41,11 +40,6 @@ def test_folds_find_with_their_power_what_a_comparison_calls_detectable() -> Non
         assert planned.compute_power(detectable / 2, pairs) < POWER / 2
         assert planned.compute_power(1e300, pairs) == 1
     assert PlannedFolds(1, 1, 0.1, 0.25).compute_power(1e300, ONE_PAIR) == 0
-
-
-@pytest.mark.parametrize(("n", "level", "smallest"), [(10, 0.05, 8), (12, 0.05, 13), (20, 0.05, 52), (20, 0.01, 37)])
-def test_the_critical_sum_of_ranks_is_that_of_printed_tables(n: int, level: float, smallest: int) -> None:
-    assert n * (n + 1) // 2 - _find_critical_sum(n, level) == smallest
 
 
 @pytest.mark.parametrize(("n_datasets", "n_pairs"), [(8, 1), (14, 3), (55, 1)])
