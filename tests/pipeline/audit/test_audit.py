@@ -89,13 +89,6 @@ def test_classes_that_some_folds_lack_are_named_with_what_follows(
     assert all(part in warning for part, warning in zip(expected, warnings, strict=True))
 
 
-def test_folds_without_a_class_can_be_refused_or_ignored() -> None:
-    built = experiment(classes({}, np.array(list("a" * 20 + "bb"))), splitter=KFold(folds=3))
-    with pytest.raises(UserError, match=r"To accept this, set audit\.classes=warn\."):
-        Audit(classes="refuse").check(built, built.make_splits())
-    assert Audit(classes="ignore").check(built, built.make_splits()).warnings == ()
-
-
 # Rows and groups
 
 

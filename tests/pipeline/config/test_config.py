@@ -69,18 +69,6 @@ def test_an_ensemble_names_learners_whose_options_become_its_members() -> None:
     assert [node for _, node in members] == [forest, one, five]
 
 
-@pytest.mark.parametrize(
-    ("learner", "key", "value", "alpha"),
-    [
-        ("sklearn_stacking", "final_estimator", "{naive_bayes: {alpha: 2}}", 2),
-        ("sklearn_adaboost", "estimator", "naive_bayes", 1),
-    ],
-)
-def test_a_single_member_is_named_alone_or_with_values(learner: str, key: str, value: str, alpha: float) -> None:
-    member = compose_learner(f"learner={learner}", f"learner.{key}={value}")[key]
-    assert member == compose_learner("learner=naive_bayes", f"learner.alpha={alpha}")
-
-
 def test_a_vote_of_options_predicts_as_the_one_that_is_made_of_their_classes() -> None:
     X, y = load_iris(return_X_y=True)
     words = ("learner=sklearn_voting", "learner.estimators=[naive_bayes,decision_tree]", "seed=3")
@@ -211,60 +199,6 @@ def compose(words: list[str]) -> None:
     """Compose a job, and leave Hydra as it was."""
     with own_hydra_state():
         compose_job(words)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["dataset=data/a.csv"], r"dataset=data/a.csv is not an option; .*dataset=file dataset.path=data/a.csv"),
-        (["evaluation=kfold", "evaluation.fold=3"], r"evaluation.fold is not a key. Did you mean 'folds'\?"),
-        (["trust=os"], "^trust: Invalid value"),
-        (["learner=knn,svm"], "^learner=knn,svm gives one key several values; add -m"),
-        (["+tuning=none"], "^tuning has an option already; replace it with tuning=NAME"),
-        (["leaner/x=knn"], "^leaner/x=knn: leaner/x is not a group of options"),
-        (["metric=mine"], r"^metric is not a key. Did you mean evaluation.metrics"),
-        (["~n_jobs=3"], "^~n_jobs=3: there is no key n_jobs with this value to remove"),
-        (["seed=x"], r"^seed: 'x' must be a whole number \(the source of all randomness\)"),
-        (["n_jobs=null"], "^n_jobs: null is not allowed; give a value"),
-        (["figures={roc:1}"], "^figures: the value must be a list or a mapping, as in the default"),
-        (["learner.class_order=${oc.env:NO_SUCH}"], "^learner.class_order: Environment variable 'NO_SUCH' not found; "),
-        (["learner.class_order=${no_key}"], "^learner.class_order: Interpolation key 'no_key' not found; `bakeoff"),
-        (["learner.class_order=${no key}"], r"a reference is written \$\{KEY\}"),
-        (["dataset=file", "dataset.target=y"], "^dataset.path must be given: add dataset.path=VALUE"),
-        (["seed=[1"], r"^'seed=\[1' cannot be read; write KEY=VALUE"),
-        (["seed=rnage(1)"], "^'seed=rnage\\(1\\)' cannot be read: .*Unknown function 'rnage'"),
-        (["target=y"], "^target=y is not an option. .*To predict a column, use dataset.target=y"),
-    ],
-)
-def test_errors_of_composition_are_sentences(words: list[str], message: str) -> None:
-    with pytest.raises(UserError, match=message) as refused:
-        compose(words)
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({"a": "seed: 1"}, "^experiment/a.yaml: an experiment must begin with the line `# @package _global_`"),
-        ({"a": "# @package _global_\ndefaults: [b]", "b": "defaults: [a]"}, "^experiment/[ab].yaml: its defaults lead"),
-        ({"a": "# @package _global_\nlerner: 1"}, "^conf/experiment/a.yaml: lerner is not a key; `bakeoff --cfg job`"),
-        ({"a": "# @package _global_\nseed: x"}, "^experiment/a.yaml: seed: 'x' must be a whole number"),
-        (
-            {"a": "# @package _global_\ndefaults: [/learner: knn]"},
-            "^Multiple values for learner.*override /GROUP: NAME",
-        ),
-    ],
-)
-def test_errors_in_files_name_the_file(
-    files: dict[str, str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "conf" / "experiment"
-    folder.mkdir(parents=True)
-    for name, text in files.items():
-        (folder / f"{name}.yaml").write_text(text)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=message):
-        compose(["experiment=a"])
 
 
 def test_words_have_the_letters_of_all_languages_while_bakeoff_composes() -> None:

@@ -7,24 +7,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 import skops.io
 from doubles import experiment
-from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 
-from bakeoff.learners import SVC, NaiveBayesClassifier
+from bakeoff.learners import NaiveBayesClassifier
 from bakeoff.pipeline.config.build import build_object
-from bakeoff.pipeline.config.options import read_option, read_options
+from bakeoff.pipeline.config.options import read_option
 from bakeoff.pipeline.experiment import evaluate_split, fit_model
 from bakeoff.pipeline.experiment.experiment import find_unseen_values
-from bakeoff.pipeline.model.estimator_file import trusted_types
 from bakeoff.pipeline.stages.dataset import Dataset, load_bundled
 from bakeoff.pipeline.stages.splitting import KFold, Split
 from bakeoff.pipeline.tracking.card import describe_run_lines
-
-CALIBRATIONS = [name for name in read_options("calibration") if name != "none"]
-TARGETS = [name for name in read_options("target") if name != "none"]
 
 
 def part(group: str, name: str) -> Any:
@@ -35,36 +29,6 @@ def part(group: str, name: str) -> Any:
     if "random_state" in node.get("transformer", {}):
         node["transformer"]["random_state"] = 0
     return build_object(node, group, [])
-
-
-def reload(model: Any) -> Any:
-    dumped = skops.io.dumps(model)
-    return skops.io.loads(dumped, trusted=trusted_types(dumped))
-
-
-@pytest.mark.parametrize("threshold", ["none", "fixed", "tuned"])
-@pytest.mark.parametrize("calibration", CALIBRATIONS)
-def test_a_classifier_is_stored_with_its_calibration_and_threshold(calibration: str, threshold: str) -> None:
-    data = load_bundled("breast_cancer")
-    built = experiment(
-        data, SVC(), calibration=part("calibration", calibration), threshold=part("threshold", threshold)
-    )
-    (split,) = built.make_splits().folds
-    predictor = fit_model(built, split).predictor
-    loaded = reload(predictor)
-    np.testing.assert_array_equal(loaded.predict(data.X), predictor.predict(data.X))
-    np.testing.assert_array_equal(loaded.predict_proba(data.X), predictor.predict_proba(data.X))
-    np.testing.assert_array_equal(loaded.classes_, data.classes)
-
-
-@pytest.mark.filterwarnings("ignore:n_quantiles")
-@pytest.mark.parametrize("target", TARGETS)
-def test_a_regressor_is_stored_with_the_inverse_of_its_target(target: str) -> None:
-    data = load_bundled("diabetes")
-    built = experiment(data, Ridge(), target=part("target", target))
-    (split,) = built.make_splits().folds
-    predictor = fit_model(built, split).predictor
-    np.testing.assert_array_equal(reload(predictor).predict(data.X), predictor.predict(data.X))
 
 
 def test_models_hold_no_training_rows_and_no_recorded_outputs() -> None:

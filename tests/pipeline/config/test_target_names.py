@@ -196,12 +196,9 @@ SEARCH_IN_A_MAPPING = {
 @pytest.mark.parametrize(
     "spec",
     [
-        {"learner": {"_target_": "sklearn.pipeline.Pipeline", "steps": [], "memory": "cache"}},
-        {"preprocessing": {"then": [{"_target_": "sklearn.cluster.FeatureAgglomeration", "memory": "cache"}]}},
         {"tuning": {"space": {"memory": [None, "cache"]}}},
         {"tuning": {"space": [{"estimator__memory": ["cache"]}]}},
         {"figures": [{"variants": {"a": {"learner__memory": "cache"}}}]},
-        {"figures": [{"parameter": "estimator__memory", "values": ["cache"]}]},
         {"learner": {**GRID_SEARCH, "param_grid": {"memory": ["cache"]}}},
         {"learner": {**GRID_SEARCH, "param_grid": [{"C": [1]}, {"pipe__memory": [None, "cache"]}]}},
         {"learner": {"_target_": "sklearn.pipeline.Pipeline", "steps": [["search", SEARCH_IN_A_MAPPING]]}},
@@ -236,12 +233,6 @@ def test_words_and_the_environment_are_joined(monkeypatch: pytest.MonkeyPatch) -
     assert add_trust_of_environment(["seed=1", "trust=[mine]", "-m"]) == ["trust=[mine,theirs]", "seed=1", "-m"]
     with pytest.raises(UserError, match="is not the name of a package"):
         add_trust_of_environment(["trust=[a],[b]"])
-
-
-@pytest.mark.parametrize("given", ["[a b]", "${x}", "[../a]", "a;b", "1a"])
-def test_what_is_no_name_of_a_package_is_refused(given: str) -> None:
-    with pytest.raises(UserError, match=r"is not the name of a package; write names such as \[mine,theirs\]"):
-        read_trust(given)
 
 
 def git(folder: Path, *words: str) -> None:

@@ -160,12 +160,6 @@ def test_axes_have_seeds_of_their_own() -> None:
     assert all(0 <= seed < 2**31 for seed in seeds)
 
 
-def test_groups_reach_the_splitter() -> None:
-    groups = np.arange(40) // 4
-    (split,) = experiment(replace(numbered(), groups=groups)).make_splits().folds
-    assert not set(groups[split.train]) & set(groups[split.test])
-
-
 # Folds in several processes
 
 

@@ -16,9 +16,7 @@ from bakeoff.pipeline.model.row_report import (
     MIN_EXPECTED_CELLS,
     MODERATE_INDEX,
     Drift,
-    compare_spacings,
     compute_stability_index,
-    expect_index,
     measure_drift,
     merge_rare_bins,
     name_shift,
@@ -76,25 +74,6 @@ def test_samples_of_one_distribution_are_told_apart_no_more_often_than_the_level
     rejected = np.mean([drift.p_value <= ALPHA for drift in drifts])
     # Three standard errors of a fraction of 250.
     assert rejected <= ALPHA + 3 * (ALPHA * (1 - ALPHA) / 250) ** 0.5
-
-
-def test_the_variance_of_counts_between_training_numbers_is_that_of_the_second_test() -> None:
-    generator = np.random.default_rng(2)
-    statistics = []
-    for _ in range(1200):
-        numbers = np.sort(generator.uniform(size=99))
-        edges = numbers[9::10]
-        counts = np.bincount(np.searchsorted(edges, generator.uniform(size=400)), minlength=10)
-        # 99 numbers leave 100 spacings, ten for each bin.
-        statistics.append(chi2.isf(compare_spacings(np.full(10, 9.9), counts), 9))
-    assert np.mean(statistics) == pytest.approx(9.0, rel=0.05)
-
-
-def test_the_expected_index_is_the_mean_of_samples_of_one_distribution() -> None:
-    generator = np.random.default_rng(1)
-    samples = generator.multinomial(500, np.full(10, 0.1), size=(800, 2))
-    mean = np.mean([compute_stability_index(*pair) for pair in samples])
-    assert mean == pytest.approx(expect_index(500, 500, 10), rel=0.05)
 
 
 def test_a_shift_needs_size_and_significance() -> None:

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -72,20 +71,6 @@ def test_a_failed_job_is_a_row_with_its_reason_and_a_warning(folder: Path) -> No
     assert result.runs["reason"][0] == "RuntimeError: the cure is unknown"
     assert result.best_run == result.runs["run_id"][1]
     assert "the cure is unknown" in result._repr_html_()
-
-
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        ({"learner": ["knn", "svmm"]}, "no job was started: .*learner=svmm.*Did you mean 'svm'.*on_invalid='skip'"),
-        ({"learner": "knn", "dryrun": True}, "Did you mean 'dry_run'"),
-        ({"learner": "knn", "workers": [1, 2]}, "workers is a key of the whole sweep"),
-    ],
-)
-def test_a_sweep_that_cannot_work_is_refused_and_leaves_nothing(keys: dict[str, Any], said: str, folder: Path) -> None:
-    with pytest.raises(bakeoff.UserError, match=said):
-        bakeoff.sweep(**keys)
-    assert not list(folder.rglob("*.db"))
 
 
 def test_a_dry_run_is_the_plan(folder: Path) -> None:

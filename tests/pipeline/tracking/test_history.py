@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
@@ -193,11 +192,6 @@ def time_run(store: Store, process: str, seconds: float, learner: str = "knn", n
     for key, value in (("learner", learner), ("dataset", "iris"), ("evaluation.folds", n_folds)):
         store.client.log_param(run_id, key, value)
     store.client.set_terminated(run_id, "FINISHED", start + round(1000 * seconds))
-
-
-def test_the_size_of_a_job_is_that_of_all_its_fits() -> None:
-    params = {"evaluation.folds": "10", "evaluation.repeats": "2"}
-    assert measure_size(params, {"rows_per_fold": '{"train": 100.0}'}, n_fits=3) == round(math.log2(100 * 3 * 10 * 2))
 
 
 A_SWEEP = [("a sweep", 2.9), ("a sweep", 0.08), ("a sweep", 0.09), ("a single run", 1.8)]

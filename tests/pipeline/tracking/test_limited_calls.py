@@ -10,7 +10,6 @@ from typing import Any
 
 import mlflow_server
 import pytest
-from command import Bakeoff
 
 from bakeoff.pipeline.config.words import Invocation
 from bakeoff.pipeline.errors import StoreError, UserError
@@ -21,15 +20,6 @@ from bakeoff.pipeline.sweep.launcher.payload import JobPayload, SweepOrigin, run
 from bakeoff.pipeline.tracking import limited_calls
 from bakeoff.pipeline.tracking.limited_calls import FaultyStore, LimitedCalls, attempt
 from bakeoff.pipeline.tracking.store import open_store
-
-
-@pytest.mark.parametrize("words", [["-m", "learner=majority,knn"], ["compare", "sweep=latest"]], ids=" ".join)
-def test_a_server_that_is_not_there_is_refused(bakeoff: Bakeoff, words: list[str]) -> None:
-    answer = bakeoff(*words, f"tracking.uri=http://127.0.0.1:{mlflow_server.free_port()}")
-    assert answer.status == 2
-    assert "the store cannot be used: Connection refused" in answer.err
-    assert "tracking=none" in answer.err
-    assert not (bakeoff.folder / "outputs").exists() or not any((bakeoff.folder / "outputs").rglob("*.yaml"))
 
 
 @pytest.mark.extra("postgres")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from dataclasses import replace
@@ -98,18 +97,6 @@ def test_a_run_without_a_model_and_a_model_whose_files_are_gone_are_refused(stor
     (folder / MODEL_FILE_NAME).unlink()
     with pytest.raises(UserError, match=f"the model of run {gone_id} cannot be read: there is no model.skops"):
         load(store, gone_id)
-
-
-def test_a_model_with_code_of_the_user_is_loaded_only_if_that_is_trusted(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "own_learner.py").write_text("from sklearn.dummy import DummyClassifier as D\nclass Own(D): pass\n")
-    learner = importlib.import_module("own_learner").Own()
-    run_id, _ = add_model(store, learner, trust=("own_learner",))
-    assert type(load(store, run_id, "own_learner").estimator[-1]) is type(learner)
-    with pytest.raises(UserError, match=r"add trust=\[own_learner\]"):
-        load(store, run_id)
 
 
 def test_other_versions_are_said_and_corrections_are_not(store: Store) -> None:

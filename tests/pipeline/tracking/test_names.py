@@ -145,8 +145,6 @@ def test_a_word_names_the_newest_version_one_with_an_alias_or_one_by_number(stor
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
-        ("a:b", "cannot be the name of a model"),
-        ("", "cannot be the name of a model"),
         ("latest", "'latest' refers to a run"),
         ("deadbeef", "'deadbeef' refers to a run"),
         ("cars@a b", "cannot be the name of a model"),

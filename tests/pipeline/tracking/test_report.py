@@ -21,10 +21,8 @@ from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.tracking.card import (
     describe_tuning,
-    get_pruning_path,
     measure_fold,
     summarize_folds,
-    tabulate_predictions,
     write_tables,
 )
 
@@ -79,13 +77,6 @@ def test_a_score_not_defined_in_one_fold_has_no_mean() -> None:
     values = summarize_folds(experiment(metrics=["accuracy"]), scored(0.5, float("nan")))
     assert np.isnan(values["test_accuracy"])
     assert np.isnan(values["test_accuracy_std"])
-
-
-def test_the_path_of_the_runs_model_is_a_series(everything: Any) -> None:
-    path = get_pruning_path(everything[2])
-    assert path["pruning_path/leaves"].tolist() == [3, 2, 1]
-    assert path["pruning_path/validation_score"].tolist() == [0.25, 0.5, 0.75]
-    assert path["pruning_path/depth"].tolist() == [2, 1, 0]
 
 
 # Tables
@@ -144,21 +135,6 @@ def test_warnings_are_written_once_each(tmp_path: Path) -> None:
     assert (tmp_path / "warnings.txt").read_text() == "a\nb\n"
 
 
-def test_rows_of_folds_with_and_without_probabilities_are_one_table() -> None:
-    built = experiment(splitter=KFold(folds=3))
-    (first, *others) = folds_of(built)
-    n_rows = len(first.split.test)
-    known = replace(first.predictions, probabilities=np.arange(2.0 * n_rows).reshape(n_rows, 2))
-    folds = [*others, replace(first, predictions=known)]
-    tables = []
-    for fold in folds:
-        given = fold.predictions
-        table = pd.DataFrame({"row": fold.split.test, "fold": fold.number, "truth": given.truth})
-        tables.append(table.assign(predicted=given.predicted))
-    tables[-1][[f"probability_{label}" for label in built.dataset.classes]] = known.probabilities
-    pd.testing.assert_frame_equal(tabulate_predictions(folds), pd.concat(tables, ignore_index=True))
-
-
 # Tuning
 
 
@@ -174,10 +150,3 @@ def test_the_choices_are_counted_in_a_sentence() -> None:
     of_model, sentence = describe_tuning(folds, model)
     assert of_model.startswith(f"tuned on all rows: n_neighbors={model.pipeline[-1].n_neighbors}, weights=")
     assert sentence.startswith(f"tuned: {values} in {n_folds} of 5 folds")
-
-
-def test_an_error_is_tuned_downwards() -> None:
-    tuning = GridTuning({"alpha": [0.1, 1e6]}, folds=3)
-    built = experiment(load_bundled("diabetes"), learners.Ridge(), tuning=tuning, metrics=["rmse"])
-    folds = folds_of(built)
-    assert describe_tuning(folds, folds[-1].model)[0].endswith("alpha=0.1")
