@@ -19,7 +19,7 @@ from command import Bakeoff, command_in, enter
 from documents import SCHEMAS, read_document, read_schema
 from jsonschema import Draft202012Validator
 
-from bakeoff import run, sweep
+from bakeoff import sweep
 from bakeoff.pipeline.cli.main import VERBS
 
 FOLDS = ("evaluation=kfold", "evaluation.folds=3")
@@ -166,18 +166,6 @@ def list_objects(schema: Any) -> list[Mapping[str, Any]]:
         return []
     own = [schema] if "object" in schema.get("type", ()) else []
     return own + [found for each in schema.values() for found in list_objects(each)]
-
-
-def test_a_run_has_the_numbers_of_python_and_is_the_same_run(bakeoff: Bakeoff) -> None:
-    words = ("dataset=wine", *FOLDS, "learner=knn", "tracking=none")
-    document = read_document(bakeoff(*words, "to=json").out, "run")
-    result = run(*words)
-    times = [name for name in map(str, result.folds) if name.startswith("time/")]
-    folds = result.folds.drop(columns=times).reset_index().to_dict("records")
-    assert [{key: fold[key] for key in fold if key not in times} for fold in document["folds"]] == folds
-    assert document["score"] == result.score
-    assert document["config_hash"] == result.config_hash
-    assert document["command"] == result.command
 
 
 def test_a_sweep_has_the_jobs_of_python_and_null_for_a_score_that_is_not_defined(bakeoff: Bakeoff) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -14,8 +13,6 @@ from typing import Any
 
 import pytest
 from command import Bakeoff, command_in, enter
-
-from bakeoff.pipeline.tables.output_file import EXTENSIONS
 
 JOBS = ("learner=knn,majority", "dataset=iris,wine", "evaluation=kfold", "tracking.models=false")
 TABLES = ("runs", "params", "tags", "metrics", "latest_metrics", "inputs")
@@ -48,12 +45,6 @@ def read_rows(bakeoff: Bakeoff) -> dict[str, list[Any]]:
         rows[table] = sorted(repr(row) for row in found if own & set(row))
     database.close()
     return rows
-
-
-def current_umask() -> int:
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask
 
 
 def read_kept(bakeoff: Bakeoff) -> list[Any]:
@@ -103,30 +94,6 @@ def test_runs_are_named_by_ids_their_beginnings_and_words(compared: Bakeoff) -> 
     assert answer.status == 0, answer.err
     assert set(json.loads(answer.out)["run_ids"]) == set(on_iris)
     assert compared("compare", "best", on_iris[0], on_iris[1], "dataset=iris", "keep=false").status == 0
-
-
-# Reports
-
-
-def test_each_format_is_written_into_a_file_or_to_standard_output(
-    compared: Bakeoff, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)  # it would set the width of what is printed, and not of a file
-    for to in ("terminal", "csv", "json", "markdown", "latex"):
-        file = tmp_path / f"report{EXTENSIONS[to]}"
-        words = ("compare", "filter=params.dataset = 'iris'", f"to={to}", "keep=false")
-        printed = compared(*words).out
-        answer = compared(*words, f"output={file}")
-        assert (answer.status, bool(answer.out)) == (0, to == "json")
-        lines = [line for line in printed.splitlines() if "output=" not in line and "created" not in line]
-        lines = [line for line in lines if line != ' "status": 0,']  # a program reads it instead of the exit code
-        written = [line for line in file.read_text().splitlines() if "output=" not in line and "created" not in line]
-        if to != "terminal":
-            lines = [line for line in lines if "command" not in line and "bakeoff compare" not in line]
-            written = [line for line in written if "command" not in line and "bakeoff compare" not in line]
-        assert [line.rstrip() for line in lines] == [line.rstrip() for line in written]
-        assert list(tmp_path.glob(".*")) == []
-        assert file.stat().st_mode & 0o777 == 0o666 & ~current_umask()
 
 
 # What is kept
@@ -185,40 +152,6 @@ def test_the_gate_fails_against_a_registered_model_that_is_better(compared: Bake
 
 
 # Bad input
-
-
-REFUSALS = {
-    ("sweep=yesterday",): "sweep=yesterday does not exist",
-    ("filter=params.learner = 'svm'",): "selects no run",
-    ("filter=learner knn",): "cannot be read",
-    ("lates",): "there is no run 'lates'",
-    ("best",): "best: the runs are on 2 datasets or versions of their rows (iris, wine), whose scores cannot be",
-    ("latest",): "one run only",
-    ("sweep=latest", "latest"): "select runs in different ways",
-    ("base=knn",): "select the runs to compare",
-    ("sweep=latest", "metrics=acuracy"): "Did you mean 'accuracy'",
-    ("sweep=latest", "base=svm"): "base=svm is not among the configurations",
-    ("sweep=latest", "alpha=5"): "alpha=5 must be above 0 and below 1",
-    ("sweep=latest", "rope=-1"): "rope=-1 must be at least 0",
-    ("sweep=latest", "to=pdf"): "to=pdf: Allowed: csv",
-    ("sweep=latest", "fail_if=worse"): "fail_if=worse needs base=",
-    ("sweep=latest", "output=nowhere/report.txt"): "cannot be written",
-    ("sweep=latest", "learner=knn"): "learner is not a key",
-    ("sweep=latest", "tracking.uri=other.db"): "there is no store",
-    ("-m", "learner=knn", "tracking=none"): "stores no runs that could be compared",
-    ("-m", "learner=knn", "filter=x"): "filter is not a key",
-}
-
-
-@pytest.mark.parametrize(("words", "sentence"), REFUSALS.items(), ids=map(" ".join, REFUSALS))
-def test_wrong_words_are_refused_in_one_sentence(compared: Bakeoff, words: tuple[str, ...], sentence: str) -> None:
-    n_kept = len(read_kept(compared))
-    answer = compared("compare", *words)
-    assert answer.status == 2
-    assert answer.err.startswith("refused: ")
-    assert sentence in answer.err
-    assert "Traceback" not in answer.err
-    assert (answer.out, len(read_kept(compared))) == ("", n_kept)
 
 
 def test_repeats_are_added_as_runs_until_each_pair_is_decided(bakeoff: Bakeoff) -> None:

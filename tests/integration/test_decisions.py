@@ -100,21 +100,6 @@ def test_a_transformed_target_is_stored_and_predicts_in_its_own_units(bakeoff: B
     assert "identical" in bakeoff("replay", "latest").out
 
 
-def test_a_column_of_weights_counts_in_fits_and_scores(bakeoff: Bakeoff) -> None:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=120)
-    y = np.where(x + rng.normal(size=120) > 0, "yes", "no")
-    frame = pd.DataFrame({"x": x, "y": y, "w": np.where(y == "yes", 5, 1)})
-    write_table(bakeoff.folder / "weighted.csv", frame)
-    words = ("dataset=file", "dataset.path=weighted.csv", "dataset.target=y", "learner=majority")
-    assert bakeoff(*words, "dataset.weights=w", "evaluation=kfold").status == 0
-    assert bakeoff(*words, "dataset.drop=[w]", "evaluation=kfold").status == 0
-    plain, weighted = (run.data.metrics["test_accuracy"] for run in bakeoff.runs())
-    n_yes = (y == "yes").sum()
-    assert weighted == pytest.approx(5 * n_yes / (5 * n_yes + 120 - n_yes), abs=0.01)
-    assert plain == pytest.approx(max(n_yes, 120 - n_yes) / 120, abs=0.01)
-
-
 @pytest.mark.extra("optuna")
 def test_a_study_chooses_by_the_validation_rows_that_the_dataset_names(bakeoff: Bakeoff) -> None:
     frame = load_breast_cancer(as_frame=True).frame

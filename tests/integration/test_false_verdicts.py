@@ -10,7 +10,6 @@ import pytest
 
 import bakeoff
 from bakeoff.learners import KNeighborsClassifier, NaiveBayesClassifier
-from bakeoff.pipeline.commands.significance.folds import compute_corrected_t_test, compute_posterior
 from benchmarks import item_verdicts, study_sizes
 from benchmarks.simulated_tables import (
     N_NEIGHBORS,
@@ -20,7 +19,6 @@ from benchmarks.simulated_tables import (
     score_naive_bayes,
     score_neighbors,
 )
-from benchmarks.stops import stop_pairs
 from benchmarks.verdicts import (
     EVALUATIONS,
     JUDGES,
@@ -53,29 +51,6 @@ def test_the_vectorised_learners_are_bakeoffs(
     assert np.array_equal(score(blocks, y, is_test), expected)
 
 
-def test_all_learners_see_the_shared_columns_and_equally_good_own_ones() -> None:
-    blocks, y = Population(20_000, n_learners=2, separation=0.8).draw_table(np.random.default_rng(2))
-    assert np.array_equal(blocks[0][:, :3], blocks[1][:, :3])
-    gaps = blocks[:, y == 1].mean(axis=1) - blocks[:, y == 0].mean(axis=1)  # (L, d)
-    assert gaps == pytest.approx(np.full((2, 5), 0.8), abs=0.06)
-    gained, y = Population(20_000, separation=0.8, gain=0.4).draw_table(np.random.default_rng(2))
-    own = gained[:, y == 1, 3:].mean(axis=1) - gained[:, y == 0, 3:].mean(axis=1)  # (L, 2)
-    assert own == pytest.approx(np.array([[1.2, 1.2], [0.8, 0.8]]), abs=0.06)
-
-
-@pytest.mark.parametrize("evaluation", EVALUATIONS, ids=lambda evaluation: evaluation.name)
-def test_splits_are_stratified_and_have_the_ratio_that_is_tested_with(evaluation: Evaluation) -> None:
-    y = np.repeat([0, 1], [120, 60])
-    is_test = evaluation.draw_splits(y, np.random.default_rng(3))
-    sizes = is_test.sum(axis=1)
-    assert np.mean(sizes / (len(y) - sizes)) == pytest.approx(evaluation.ratio, rel=0.01)
-    assert np.all(np.abs(is_test[:, y == 1].sum(axis=1) - sizes / 3) <= 1)
-    if evaluation.folds:
-        by_repeat = is_test.reshape(evaluation.repeats, evaluation.folds, len(y))
-        assert np.all(by_repeat.sum(axis=1) == 1)
-        assert len({repeat.tobytes() for repeat in by_repeat}) == evaluation.repeats
-
-
 def test_the_corrected_tests_err_less_often_than_the_usual_one() -> None:
     verdicts, _ = compare_pairs(Population(50), TEN_TIMES_TEN, score_naive_bayes, 100, seed=(0, 50, 0))
     rates = {name: np.mean(found != 0) for name, found in verdicts.items()}
@@ -84,13 +59,6 @@ def test_the_corrected_tests_err_less_often_than_the_usual_one() -> None:
     assert rates["Bayesian, rope 0.01"] <= rates["Bayesian, rope 0"] < rates["uncorrected t"]
     again, _ = compare_pairs(Population(50), TEN_TIMES_TEN, score_naive_bayes, 100, seed=(0, 50, 0))
     assert all(np.array_equal(again[name], found) for name, found in verdicts.items())
-
-
-def test_pairs_that_stop_early_err_less_often_than_ten_looks() -> None:
-    stops = stop_pairs("5 nearest neighbours", Population(50), 60, seed=(0, 50, 0))
-    assert stops.told_apart.value < stops.uncorrected.value
-    assert 0 <= stops.saved < 0.2
-    assert stop_pairs("naive Bayes", Population(300, gain=0.9), 20, seed=(0, 4)).saved > 0.6
 
 
 @pytest.mark.parametrize("overall", ["wilcoxon", "nemenyi"])
@@ -116,12 +84,6 @@ def test_at_most_5_percent_of_the_verdicts_over_datasets_are_false(name: str) ->
     # A few of the comparisons of the page, whose seed gives the same rates.
     found = measure_datasets(60, 0, gain=0.0)
     assert max(found[name, n].value for n in N_DATASETS) <= 0.1
-
-
-def test_posteriors_become_verdicts_at_the_threshold() -> None:
-    differences = np.array([0.02, 0.05, 0.03, 0.04, 0.06])
-    assert compute_posterior(compute_corrected_t_test(differences, 0.1)).better > 0.95
-    assert [JUDGES["Bayesian, rope 0"](sign * differences, 0.1) for sign in (1, -1, 0)] == [1, -1, 0]
 
 
 def test_the_page_shows_what_its_seed_gives() -> None:

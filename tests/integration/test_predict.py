@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-import pytest
 from command import Bakeoff
 
 from bakeoff.pipeline.stages.dataset.files import read_file
@@ -31,22 +29,6 @@ def predictions(folder: Path, name: str = "new") -> list[str]:
     return pd.read_csv(folder / f"{name}.predictions.csv")["prediction"].tolist()
 
 
-@pytest.mark.parametrize("drop", ["[code,size,colour]", "[flag,size,colour]"])
-def test_a_value_means_the_same_in_every_spelling_and_file(bakeoff: Bakeoff, drop: str) -> None:
-    train(bakeoff, f"dataset.drop={drop}", "dataset.nominal=[]" if "code" in drop else "dataset.nominal=[code]")
-    rows = {"size": [1.0, 2.0], "colour": ["red", "blue"]}
-    typed = pd.DataFrame({"flag": [True, False], "code": [1.0, 2.0], **rows})
-    typed.to_parquet(bakeoff.folder / "typed.parquet")
-    typed.astype({"code": "Int64", "flag": "category"}).to_parquet(bakeoff.folder / "codes.parquet")
-    pd.DataFrame({"flag": ["True", "FALSE"], "code": ["1.0", "2"], **rows}).to_csv(bakeoff.folder / "text.csv")
-    typed.to_json(bakeoff.folder / "lines.jsonl", orient="records", lines=True)
-    for name in ("typed.parquet", "codes.parquet", "text.csv", "lines.jsonl"):
-        answer = bakeoff("predict", "latest", name)
-        assert answer.status == 0, answer.err
-        assert "not seen" not in answer.err
-        assert predictions(bakeoff.folder, Path(name).stem) == ["a", "b"]
-
-
 def test_rows_are_read_as_the_training_file_was(bakeoff: Bakeoff) -> None:
     words = (
         "dataset.separator=semicolon",
@@ -68,37 +50,6 @@ def test_rows_are_read_as_the_training_file_was(bakeoff: Bakeoff) -> None:
     other = bakeoff("predict", "latest", "comma.csv", "separator=comma", "decimal=point", "encoding=utf-8")
     assert other.status == 0, other.err
     assert predictions(bakeoff.folder, "comma") == ["a"]
-
-
-SIGNS = {
-    "output.decimal=comma": (";", ","),
-    "output.separator=tab": ("\t", "."),
-    "output.separator=semicolon": (";", "."),
-}
-
-
-@pytest.mark.parametrize("word", SIGNS)
-def test_predictions_have_the_signs_that_are_given_whatever_those_of_the_rows(bakeoff: Bakeoff, word: str) -> None:
-    table = pd.DataFrame({"id": [f"n{row}" for row in range(40)], "x": [row / 4 for row in range(40)]})
-    table.assign(y=table["x"] * 2.5).to_csv(bakeoff.folder / "table.csv", index=False)
-    words = ("dataset=file", "dataset.path=table.csv", "dataset.target=y", "learner=linear_regression")
-    assert bakeoff(*words).status == 0
-    answer = bakeoff("predict", "latest", "table.csv", word, "keep=[x]")
-    assert answer.status == 0, answer.err
-    separator, decimal = SIGNS[word]
-    found = pd.read_csv(bakeoff.folder / "table.predictions.csv", sep=separator, decimal=decimal)
-    assert [*found] == ["id", "x", "prediction"]
-    np.testing.assert_allclose(found["prediction"], table["x"] * 2.5, atol=1e-9)
-    assert bakeoff("predict", "latest", "table.csv", word, "output=table.predictions.csv").status == 0
-
-
-def test_predictions_may_be_a_workbook(bakeoff: Bakeoff) -> None:
-    train(bakeoff)
-    for _ in range(2):
-        answer = bakeoff("predict", "latest", "table.csv", "keep=[size,y]", "ids=[]", "output=out.xlsx")
-        assert answer.status == 0, answer.err
-    found = pd.read_excel(bakeoff.folder / "out.xlsx")
-    assert ([*found][:3], found["prediction"].tolist()) == (["size", "y", "prediction"], found["y"].tolist())
 
 
 def test_values_that_training_did_not_have_are_said_for_each_column(bakeoff: Bakeoff) -> None:
@@ -145,24 +96,6 @@ def test_columns_without_names_have_those_of_training_by_their_number(bakeoff: B
     refused = bakeoff("predict", "latest", "more.csv")
     assert refused.status == 2
     assert "more.csv has 4 columns and no header, but the training file has 3; add the other" in refused.err
-
-
-def test_dates_and_text_that_were_taken_in_are_predicted_from(bakeoff: Bakeoff) -> None:
-    rows = [
-        f"{1 + number % 28}.{1 + number % 2}.2020,{'good' if number % 2 else 'bad'} one {number}"
-        for number in range(40)
-    ]
-    cells = "".join(f"{row},{'ab'[number % 2]}\n" for number, row in enumerate(rows))
-    (bakeoff.folder / "table.csv").write_text(f"day,note,y\n{cells}")
-    words = ("dataset=file", "dataset.path=table.csv", "dataset.target=y", "learner=logistic_regression")
-    answer = bakeoff(*words, "dataset.dates=[day]", "dataset.text=[note]")
-    assert answer.status == 0, answer.err
-    pd.DataFrame({"day": pd.to_datetime(["2020-02-20"]), "note": ["good one 3"]}).to_parquet(
-        bakeoff.folder / "new.parquet"
-    )
-    answer = bakeoff("predict", "latest", "new.parquet")
-    assert answer.status == 0, answer.err
-    assert predictions(bakeoff.folder) == ["b"]
 
 
 def read_table(path: Path) -> pd.DataFrame:

@@ -7,14 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from command import Answer, Bakeoff, command_in
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.neighbors import KNeighborsClassifier
 
-from bakeoff.pipeline.experiment.experiment import derive_seed
 from bakeoff.pipeline.tracking import models, store_writer
 from bakeoff.pipeline.tracking.names import RegisteredVersion, list_versions
 from bakeoff.pipeline.tracking.store import open_store
@@ -94,13 +90,6 @@ def there(kept: tuple[Bakeoff, dict[str, str]], bakeoff: Bakeoff) -> Bakeoff:
     return Bakeoff(folder, bakeoff.capture, bakeoff.patch)
 
 
-def search_grid(table: pd.DataFrame) -> GridSearchCV:
-    """Return the grid search of scikit-learn on all rows."""
-    folds = StratifiedKFold(3, shuffle=True, random_state=derive_seed(0, "tuning"))
-    search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3, 9]}, cv=folds, scoring="accuracy")
-    return search.fit(table[["x", "y"]], table["side"])
-
-
 def predict(bakeoff: Bakeoff, word: str) -> pd.DataFrame:
     """Return what ``bakeoff predict`` writes for the training file."""
     answer = bakeoff("predict", word, FILE, "output=answers.csv")
@@ -113,18 +102,6 @@ def ship(bakeoff: Bakeoff, word: str, name: str, *words: str) -> Answer:
     answer = bakeoff("ship", word, f"as={name}", *words)
     assert answer.status == 0, answer.err
     return answer
-
-
-def test_the_shipped_model_is_a_grid_search_of_all_rows_by_scikit_learn(there: Bakeoff, ids: dict[str, str]) -> None:
-    ship(there, ids["tuned"], "grid@champion")
-    table = pd.read_csv(there.folder / FILE)
-    expected = search_grid(table)
-    answers = predict(there, "grid@champion")
-    probabilities = expected.predict_proba(table[["x", "y"]])
-    np.testing.assert_array_equal(answers["prediction"], expected.predict(table[["x", "y"]]))
-    np.testing.assert_array_equal(answers[["probability_left", "probability_right"]], probabilities)
-    # The model of the run itself has seen 36 rows, and does not change.
-    assert not predict(there, ids["tuned"]).equals(answers)
 
 
 def test_a_shipped_model_is_registered_with_its_run_rows_scores_and_digest(there: Bakeoff, ids: dict[str, str]) -> None:

@@ -425,18 +425,6 @@ def test_a_grid_searches_what_is_written_under_space_and_zip_pairs_values(
     assert names(bakeoff("plan", "-m", *words.split())) == planned
 
 
-def test_a_space_in_an_experiment_replaces_the_default_one(bakeoff: Bakeoff) -> None:
-    own = bakeoff.folder / "mine" / "experiment"
-    own.mkdir(parents=True)
-    (own / "few.yaml").write_text("# @package _global_\nspace:\n  n_neighbors: [1, 3]\n")
-    words = ("--config-dir", "mine", "experiment=few", "learner=knn", "dataset=iris")
-    assert names(bakeoff("plan", "-m", *words, "search=grid")) == ["n_neighbors=1 knn iris", "n_neighbors=3 knn iris"]
-    assert bakeoff(*words, "tuning=grid", "tracking.models=false").status == 0
-    (run,) = bakeoff.runs()
-    assert run.data.params["tuning.space.n_neighbors"] == "[1, 3]"
-    assert "tuning.space.weights" not in run.data.params
-
-
 def test_zip_refuses_lists_of_different_lengths(bakeoff: Bakeoff) -> None:
     assert "has 3" in bakeoff("plan", "-m", "dataset=iris,wine", "seed=1,2,3", "search=zip").err
 
