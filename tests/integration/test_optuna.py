@@ -27,6 +27,7 @@ from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.compose import override_text
+from bakeoff.pipeline.sweep.jobs import JobProgress
 from bakeoff.pipeline.tracking.heartbeat import MAX_SILENT_SECONDS
 
 optuna: Any = extras.load("optuna")
