@@ -26,10 +26,14 @@ from pkgutil import walk_packages
 from bakeoff.pipeline import commands
 
 for module in walk_packages(commands.__path__, commands.__name__ + "."):
-    import_module(module.name)
+    try:
+        import_module(module.name)
+    except ModuleNotFoundError as error:
+        if error.name.startswith("bakeoff"):
+            raise
 raise SystemExit(0)
 """
-"""A module that imports the modules of all commands."""
+"""A module that imports the modules of all commands, but for those whose extras are missing."""
 
 
 def list_dependent(folder: str) -> set[str]:
