@@ -15,12 +15,12 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from bakeoff.pipeline.audit import Audit
 from bakeoff.pipeline.audit.columns import find_shared_rows
+from bakeoff.pipeline.commands.repetition.refit import LoadedRun, load_run, score_reserve
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import evaluate_split, fit_final_model, fitting, loop
 from bakeoff.pipeline.experiment.stage_log import RESERVE, RowSet, find_leaks
 from bakeoff.pipeline.stages.splitting import KFold, Split, Splits
-from bakeoff.pipeline.sweep.refit import LoadedRun, load_run, score_reserve
 
 WORDS = ("dataset=iris", "learner=sklearn_lda", "evaluation.reserve=0.2")
 

@@ -19,6 +19,8 @@ import pandas as pd
 from bakeoff.pipeline.commands.accept.line import Contender, Rules
 from bakeoff.pipeline.commands.accept.request import AcceptRequest
 from bakeoff.pipeline.commands.compare.run_grid import read_overrides
+from bakeoff.pipeline.commands.repetition.differences import CLOSE
+from bakeoff.pipeline.commands.repetition.refit import LoadedRun, load_run
 from bakeoff.pipeline.errors import UserError, did_you_mean
 from bakeoff.pipeline.experiment.fitting import select_weights
 from bakeoff.pipeline.experiment.stage_log import RESERVE, RowSet
@@ -27,8 +29,6 @@ from bakeoff.pipeline.stages.scoring.metrics import compute_score
 from bakeoff.pipeline.stages.scoring.predictions import Predictions
 from bakeoff.pipeline.stages.scoring.scorers import describe_definition
 from bakeoff.pipeline.stages.splitting import Split
-from bakeoff.pipeline.sweep.differences import CLOSE
-from bakeoff.pipeline.sweep.refit import LoadedRun, load_run
 from bakeoff.pipeline.tracking.names import is_greater_better, read_metric_entries
 from bakeoff.pipeline.tracking.stored_runs import read_series, read_tables
 

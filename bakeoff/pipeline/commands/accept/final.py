@@ -11,10 +11,10 @@ from scipy import stats
 from bakeoff.pipeline.commands.accept.evidence import AUDIT_FILE, check_run, shows_reserve
 from bakeoff.pipeline.commands.accept.line import Contender, Final, Line
 from bakeoff.pipeline.commands.accept.request import AcceptRequest
+from bakeoff.pipeline.commands.repetition.refit import score_reserve
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.scoring.metrics import Metric, compute_score
 from bakeoff.pipeline.stages.scoring.predictions import ROW_FIELDS, Predictions
-from bakeoff.pipeline.sweep.refit import score_reserve
 from bakeoff.pipeline.tracking.artifacts import read_artifact
 from bakeoff.pipeline.tracking.history import find_finished_runs, find_runs_of_jobs
 from bakeoff.pipeline.tracking.store import Store

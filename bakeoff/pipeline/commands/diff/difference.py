@@ -32,11 +32,11 @@ from bakeoff.pipeline.commands.diff.hybrids import (
 )
 from bakeoff.pipeline.commands.diff.request import DiffRequest
 from bakeoff.pipeline.commands.diff.result import DifferenceResult, MeasuredChange, describe_effect, tabulate_effects
+from bakeoff.pipeline.commands.repetition.differences import DECISIVE_TAGS, find_changes
 from bakeoff.pipeline.commands.significance.folds import subtract_scores
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.sweep.differences import DECISIVE_TAGS, find_changes
 from bakeoff.pipeline.tables.report import Report, Section
 from bakeoff.pipeline.tables.table import TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.secrets import hide_secrets

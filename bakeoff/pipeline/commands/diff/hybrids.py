@@ -26,6 +26,7 @@ from bakeoff.pipeline.commands.diff.changes import (
 )
 from bakeoff.pipeline.commands.diff.effects import Changes
 from bakeoff.pipeline.commands.diff.request import ReportRequest
+from bakeoff.pipeline.commands.repetition.refit import read_finished_run
 from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.config.engine import ConfigSource
 from bakeoff.pipeline.config.options import GROUPS
@@ -37,7 +38,6 @@ from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.command import SweepRequest
 from bakeoff.pipeline.sweep.job_runner import JobRunner
 from bakeoff.pipeline.sweep.jobs import DONE_KINDS, SWEEPS_FOLDER, Job
-from bakeoff.pipeline.sweep.refit import read_finished_run
 from bakeoff.pipeline.sweep.request import run_requested_sweep
 from bakeoff.pipeline.text.wording import join_words
 from bakeoff.pipeline.tracking.history import find_runs_of_sweep

@@ -24,6 +24,7 @@ from bakeoff.pipeline.commands.doctor.request import DoctorRequest
 from bakeoff.pipeline.commands.doctor.rows import RUN_CHECKS
 from bakeoff.pipeline.commands.doctor.study import STUDY_CHECKS
 from bakeoff.pipeline.commands.doctor.subject import RunSubject, StudySubject
+from bakeoff.pipeline.commands.repetition.refit import load_run
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.options import load_yaml, settle_figures
 from bakeoff.pipeline.errors import UserError, did_you_mean
@@ -31,7 +32,6 @@ from bakeoff.pipeline.model.row_report import adjust_by_holm
 from bakeoff.pipeline.python.call import own_process_state
 from bakeoff.pipeline.python.run import RunResult
 from bakeoff.pipeline.python.sweep import SweepResult, find_store, list_run_ids
-from bakeoff.pipeline.sweep.refit import load_run
 from bakeoff.pipeline.tables.document import render_document
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.report import Report, render_text

@@ -22,13 +22,13 @@ import pandas as pd
 
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
 from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
+from bakeoff.pipeline.commands.repetition.refit import LoadedRun, refit_run
 from bakeoff.pipeline.commands.significance.folds import CorrectedTTest, compute_corrected_t_test, subtract_scores
 from bakeoff.pipeline.config.compose_job import compose_parts
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult, evaluate_splits
 from bakeoff.pipeline.experiment.builder import PartCache, build_experiment
-from bakeoff.pipeline.sweep.refit import LoadedRun, refit_run
 from bakeoff.pipeline.tracking.store import Store
 from bakeoff.pipeline.tracking.stored_runs import TABLES, read_series, read_tables
 

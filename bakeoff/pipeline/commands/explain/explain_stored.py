@@ -8,10 +8,10 @@ import numpy as np
 
 from bakeoff.pipeline.commands.explain.explain_model import Explanation, Subject, explain_model, require_columns
 from bakeoff.pipeline.commands.explain.report import render_page
+from bakeoff.pipeline.commands.repetition.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.model import permutation, pyfunc, training_record
 from bakeoff.pipeline.sweep.jobs import ShowWork
-from bakeoff.pipeline.sweep.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.tables.output_file import EXPLANATION, NO_FILE, name_file, require_output, write_whole
 from bakeoff.pipeline.text.wording import shorten_id
 from bakeoff.pipeline.tracking import models, names

@@ -8,12 +8,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bakeoff.pipeline.checks import FigureChoice, choose_figures
+from bakeoff.pipeline.commands.repetition.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.config.compose_job import SIMPLER_KEY
 from bakeoff.pipeline.config.options import ALL, load_yaml, read_option, settle_figures
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.sweep.jobs import ShowWork
-from bakeoff.pipeline.sweep.refit import LoadedRun, load_run, refit_run
 from bakeoff.pipeline.tables.output_file import FIGURE, replace_file, require_apart_from_store
 from bakeoff.pipeline.tracking import artifacts, sqlite_file
 from bakeoff.pipeline.tracking.store import Store, list_store_paths

@@ -199,7 +199,7 @@ def _draw_dots(axes: Axes, learner: Any, drawing: Any) -> None:
     colours = np.where(tree.is_leaf, np.array(CLASS_COLOURS)[drawing.value.argmax(axis=1)], MUTED_COLOUR)  # (k,)
     for area in np.unique(areas):
         drawn = areas == area
-        axes.scatter(*places[drawn].T, s=area, c=colours[drawn], edgecolors="none", zorder=3)
+        axes.scatter(places[drawn, 0], places[drawn, 1], s=area, c=colours[drawn], edgecolors="none", zorder=3)
 
 
 def _break_question(text: str, learner: Any, node: int) -> str:

@@ -15,6 +15,7 @@ import pandas as pd
 from sklearn.base import clone, is_regressor
 
 from bakeoff.pipeline.commands.init.project import PartFile
+from bakeoff.pipeline.commands.repetition.differences import compare_numbers, measure_model, measure_result
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.targets import KNOWN_PACKAGES
 from bakeoff.pipeline.config.words import Invocation
@@ -22,7 +23,6 @@ from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment.builder import PartCache
 from bakeoff.pipeline.stages.scoring.choice import SCORING_KEYS
 from bakeoff.pipeline.stages.scoring.metrics import compute_score
-from bakeoff.pipeline.sweep.differences import compare_numbers, measure_model, measure_result
 from bakeoff.pipeline.sweep.job_runner import JobResult, PreparedJob, execute_job, prepare_job
 from bakeoff.pipeline.text.secrets import describe_error
 from bakeoff.pipeline.text.wording import format_score

@@ -21,6 +21,7 @@ from bakeoff.pipeline.commands.paper import capsule
 from bakeoff.pipeline.commands.paper.carried_runs import write_runs
 from bakeoff.pipeline.commands.paper.methods import write_methods, write_references
 from bakeoff.pipeline.commands.paper.request import PaperRequest
+from bakeoff.pipeline.commands.repetition.differences import TIME_PREFIXES
 from bakeoff.pipeline.config.settle import to_yaml
 from bakeoff.pipeline.config.targets import TARGET_KEY, require_names, walk
 from bakeoff.pipeline.errors import UserError
@@ -29,7 +30,6 @@ from bakeoff.pipeline.identity.source_code import get_finder, get_package
 from bakeoff.pipeline.model.estimator_file import list_own_code
 from bakeoff.pipeline.model.training_record import SCORE_PREFIXES
 from bakeoff.pipeline.stages.dataset.files import find_files
-from bakeoff.pipeline.sweep.differences import TIME_PREFIXES
 from bakeoff.pipeline.sweep.study_file import DATA_FOLDER, PLACES, REFUSED, WORDS, Line
 from bakeoff.pipeline.tracking.provenance import pin_versions
 from bakeoff.pipeline.tracking.store import Store, open_store

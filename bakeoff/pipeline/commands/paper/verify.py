@@ -26,12 +26,7 @@ from bakeoff.pipeline.commands.paper.capsule import open_folder
 from bakeoff.pipeline.commands.paper.carried_runs import read_parquet
 from bakeoff.pipeline.commands.paper.contents import SCORE_COLUMNS, Score, read_scores
 from bakeoff.pipeline.commands.paper.request import VerifyRequest
-from bakeoff.pipeline.config.engine import SHIPPED_FILES
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment.builder import PartCache
-from bakeoff.pipeline.identity.source_code import UserModuleFinder
-from bakeoff.pipeline.sweep.command import SweepRequest
-from bakeoff.pipeline.sweep.differences import (
+from bakeoff.pipeline.commands.repetition.differences import (
     CLOSE,
     SCORES,
     Comparison,
@@ -41,6 +36,11 @@ from bakeoff.pipeline.sweep.differences import (
     show_differences,
     write_number,
 )
+from bakeoff.pipeline.config.engine import SHIPPED_FILES
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment.builder import PartCache
+from bakeoff.pipeline.identity.source_code import UserModuleFinder
+from bakeoff.pipeline.sweep.command import SweepRequest
 from bakeoff.pipeline.sweep.jobs import FINISHED, REFUSED, SKIPPED, Job, JobOutcome
 from bakeoff.pipeline.sweep.request import run_requested_sweep
 from bakeoff.pipeline.sweep.study_file import read_study, read_study_words

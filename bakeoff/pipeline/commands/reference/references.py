@@ -21,9 +21,9 @@ from bakeoff.pipeline.commands.reference.reference_file import (
     open_reference,
 )
 from bakeoff.pipeline.commands.reference.request import ReferenceRequest
+from bakeoff.pipeline.commands.repetition.differences import UNKNOWN, Difference, align_differences, compare_values
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.identity.source_code import hash_text
-from bakeoff.pipeline.sweep.differences import UNKNOWN, Difference, align_differences, compare_values
 from bakeoff.pipeline.tables.output_file import CAPSULE, require_output
 from bakeoff.pipeline.text.wording import count_nouns, format_bytes, name_first
 from bakeoff.pipeline.tracking.store import Store, list_store_paths, open_store

@@ -6,13 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bakeoff.pipeline.config.requests import RefitRequest
-from bakeoff.pipeline.config.settle import settle_config
-from bakeoff.pipeline.config.words import Invocation
-from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.experiment.builder import PartCache
-from bakeoff.pipeline.stages.dataset import Dataset
-from bakeoff.pipeline.sweep.differences import (
+from bakeoff.pipeline.commands.repetition.differences import (
     MODEL_OUTPUTS,
     Comparison,
     Difference,
@@ -25,8 +19,14 @@ from bakeoff.pipeline.sweep.differences import (
     measure_result,
     show_differences,
 )
+from bakeoff.pipeline.commands.repetition.refit import read_finished_run, repeat_tuning
+from bakeoff.pipeline.config.requests import RefitRequest
+from bakeoff.pipeline.config.settle import settle_config
+from bakeoff.pipeline.config.words import Invocation
+from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.experiment.builder import PartCache
+from bakeoff.pipeline.stages.dataset import Dataset
 from bakeoff.pipeline.sweep.job_runner import execute_job, prepare_job
-from bakeoff.pipeline.sweep.refit import read_finished_run, repeat_tuning
 from bakeoff.pipeline.text.wording import join_words
 from bakeoff.pipeline.tracking import NoTracker, history, models, names, provenance, stored_config, stored_runs
 from bakeoff.pipeline.tracking.store import Store, open_store

@@ -15,12 +15,12 @@ import numpy as np
 from bakeoff.pipeline.audit import describe_audit
 from bakeoff.pipeline.checks import choose_figures
 from bakeoff.pipeline.commands.figures.draw_figures import find_space
+from bakeoff.pipeline.commands.repetition.refit import load_run, refit_run
 from bakeoff.pipeline.commands.significance.folds import BOUNDED, compute_corrected_t_test
 from bakeoff.pipeline.config.options import ALL, FIGURES, settle_figures
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.experiment import Experiment, FittedModel, FoldResult
 from bakeoff.pipeline.sweep.jobs import ShowWork
-from bakeoff.pipeline.sweep.refit import load_run, refit_run
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.output_file import PAGE, PAGES, OutputKind, name_file, require_output, write_whole
 from bakeoff.pipeline.tables.table import Table

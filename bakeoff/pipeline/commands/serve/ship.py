@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from bakeoff.pipeline.checks import check_splits
+from bakeoff.pipeline.commands.repetition.refit import LoadedRun, load_run
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.experiment import Experiment, FittedModel, fit_model, make_pipeline
 from bakeoff.pipeline.experiment.experiment import derive_seed
@@ -16,7 +17,6 @@ from bakeoff.pipeline.model.training_record import TrainingRecord, make_training
 from bakeoff.pipeline.stages.calibration import Calibration
 from bakeoff.pipeline.stages.splitting import Split, Splits
 from bakeoff.pipeline.stages.tuning import NoTuning
-from bakeoff.pipeline.sweep.refit import LoadedRun, load_run
 from bakeoff.pipeline.tracking.card import describe_run_lines, format_mean, write_tuned
 from bakeoff.pipeline.tracking.history import count_looks
 from bakeoff.pipeline.tracking.models import store_version

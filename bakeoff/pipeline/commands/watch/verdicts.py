@@ -8,7 +8,7 @@ from bakeoff.pipeline.commands.compare.compare_cells import compare_cells
 from bakeoff.pipeline.commands.compare.request import SelectionRequest
 from bakeoff.pipeline.commands.compare.run_grid import RunFacts
 from bakeoff.pipeline.commands.comparison_report.comparison import OverallPair, PairResult
-from bakeoff.pipeline.sweep.differences import SCORES, Comparison, compare_values, write_number
+from bakeoff.pipeline.commands.repetition.differences import SCORES, Comparison, compare_values, write_number
 from bakeoff.pipeline.text.wording import equate_p
 from bakeoff.pipeline.tracking.store import Store
 

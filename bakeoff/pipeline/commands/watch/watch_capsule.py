@@ -14,6 +14,7 @@ from bakeoff.pipeline.commands.compare.run_grid import RunFacts
 from bakeoff.pipeline.commands.paper.capsule import CODE_FOLDER, REQUIREMENTS, SCORES, Files, reject_damage
 from bakeoff.pipeline.commands.paper.carried_runs import RUNS, TIMES, read_runs
 from bakeoff.pipeline.commands.paper.verify import read_capsule_study, require_data_folder, require_trust
+from bakeoff.pipeline.commands.repetition.differences import Difference, find_changes
 from bakeoff.pipeline.commands.watch.request import WatchRequest
 from bakeoff.pipeline.commands.watch.scene import STORE, Scene
 from bakeoff.pipeline.commands.watch.verdicts import (
@@ -28,7 +29,6 @@ from bakeoff.pipeline.commands.watch.verdicts import (
 from bakeoff.pipeline.config.requests import DEFAULT_EXPERIMENT
 from bakeoff.pipeline.config.words import read_duration
 from bakeoff.pipeline.errors import UserError
-from bakeoff.pipeline.sweep.differences import Difference, find_changes
 from bakeoff.pipeline.sweep.study_file import DATA_FOLDER
 from bakeoff.pipeline.text.wording import join_words, name_first
 from bakeoff.pipeline.tracking.provenance import pin_versions

@@ -11,6 +11,7 @@ from typing import Any
 
 from bakeoff.pipeline.audit import Audit
 from bakeoff.pipeline.checks import check_splits
+from bakeoff.pipeline.commands.repetition.differences import SCORES, compare_values, write_number
 from bakeoff.pipeline.config.requests import RefitRequest
 from bakeoff.pipeline.config.targets import require_names
 from bakeoff.pipeline.errors import InvalidPredictions, UserError, placing_errors
@@ -26,7 +27,6 @@ from bakeoff.pipeline.experiment.builder import PartCache, build_experiment, lea
 from bakeoff.pipeline.model.training_record import SCORE_PREFIXES
 from bakeoff.pipeline.stages.splitting import Splits
 from bakeoff.pipeline.stages.tuning import GridTuning
-from bakeoff.pipeline.sweep.differences import SCORES, compare_values, write_number
 from bakeoff.pipeline.sweep.job_runner import Meter
 from bakeoff.pipeline.sweep.jobs import ShowWork
 from bakeoff.pipeline.text.wording import name_first

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from bakeoff.pipeline.sweep.differences import (
+from bakeoff.pipeline.commands.repetition.differences import (
     MISSING,
     Difference,
     compare_numbers,
