@@ -29,6 +29,7 @@ from bakeoff.pipeline.stages.dataset.guesses import leave_out_guesses
 from bakeoff.pipeline.tracking.artifacts import artifact_folder, read_artifact
 from bakeoff.pipeline.tracking.heartbeat import PROCESS_TAG, has_lost_process
 from bakeoff.pipeline.tracking.mlflow_tables import (
+    MAX_VALUES_PER_SCAN,
     READ_EXPERIMENT_TAG,
     READ_PARTLY_SCORED_JOBS,
     READ_RUNS_OF_JOBS,
@@ -52,8 +53,6 @@ from bakeoff.pipeline.tracking.stored_runs import (
 )
 
 FAILURE_TAGS = ("config_hash", "overrides", STOPPED_TAG, "mlflow.user", "host")
-MAX_HASHES_PER_QUERY = 30_000
-"""Each query for jobs reads the hashes of all runs; PostgreSQL allows twice as many values."""
 MAX_TIMED_RUNS = 500
 """The number of runs from which durations are estimated."""
 SIZE_KEYS = ("learner", "dataset", PROCESS_TAG, "rows_per_fold", "evaluation.folds", "evaluation.repeats")
@@ -94,7 +93,7 @@ def read_runs_of_jobs(store: Store, hashes: Collection[str]) -> list[JobRun]:
     A database is queried for many jobs at a time, which the filter language of servers does not allow.
     """
     if store.is_database:
-        batches = list_batches(hashes, MAX_HASHES_PER_QUERY)
+        batches = list_batches(hashes, MAX_VALUES_PER_SCAN)
         return [JobRun(*row) for batch in batches for row in store.read(READ_RUNS_OF_JOBS, hashes=batch)]
     return [
         JobRun(

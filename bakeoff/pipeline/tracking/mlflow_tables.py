@@ -141,6 +141,8 @@ WHERE runs.lifecycle_stage = 'active'
 """
 MAX_IDS_PER_QUERY = 500
 """A database allows a limited number of values in a query."""
+MAX_VALUES_PER_SCAN = 30_000
+"""A query by a key reads the values of all runs, so it is given as many of them; PostgreSQL allows twice as many."""
 LOCK_SECONDS = 20.0
 """The time for which a locked file is waited for, as in MLflow."""
 

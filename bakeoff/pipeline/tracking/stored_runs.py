@@ -26,6 +26,7 @@ from bakeoff.pipeline.tracking.artifacts import fetch_folder
 from bakeoff.pipeline.tracking.mlflow_tables import (
     AMONG_KEYS,
     MAX_IDS_PER_QUERY,
+    MAX_VALUES_PER_SCAN,
     READ_HISTORIES,
     READ_INFOS,
     READ_MODELS_OF_RUNS,
@@ -271,7 +272,9 @@ def _read_values(store: Store, field: str, run_ids: list[str], names: Keys) -> d
     query = READ_VALUES[field] + (AMONG_KEYS if chosen else "")
     values: dict[str, dict[str, Any]] = defaultdict(dict)
     for run_id, key, value, is_nan in store.read(query, ids=run_ids, **chosen):
-        values[run_id][intern(key)] = math.nan if is_nan else value  # a hundred thousand runs share their keys
+        # A hundred thousand runs share their keys, and most of their texts.
+        shared = intern(value) if isinstance(value, str) else value
+        values[run_id][intern(key)] = math.nan if is_nan else shared
     return values
 
 
@@ -385,7 +388,7 @@ def _read_histories(store: Store, run_ids: Sequence[str], name: str) -> dict[str
     """Return the values of a metric in ascending steps: run id -> step -> value."""
     found: list[tuple[str, int, float]] = []
     if store.is_database:
-        for batch in list_batches(run_ids):
+        for batch in list_batches(run_ids, MAX_VALUES_PER_SCAN):
             rows = store.read(READ_HISTORIES, ids=batch, name=name)
             found += [(run_id, step, math.nan if is_nan else value) for run_id, step, value, is_nan in rows]
     else:

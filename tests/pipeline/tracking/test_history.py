@@ -43,7 +43,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 def test_many_jobs_are_all_found_however_old_their_runs_are(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bakeoff.pipeline.tracking.mlflow_tables.MAX_IDS_PER_QUERY", 7)
-    monkeypatch.setattr(history, "MAX_HASHES_PER_QUERY", 7)
+    monkeypatch.setattr(history, "MAX_VALUES_PER_SCAN", 7)
     wanted = [*OLD, *NEW[:20], "lost", "never"]
     found = find_finished_runs(store, wanted)
     assert set(found) == {*OLD, *NEW[:20]}

@@ -83,8 +83,9 @@ def analyze_dataset(
         compute_corrected_t_test(np.array(cell.scores[metric.name]), cell.test_train_ratio, 1 - settings.alpha)
         for cell in ordered
     ]
+    of_base = [pair for pair in pairs if settings.base in (pair.first, pair.second)]
     summaries = tuple(
-        summarize(cell.configuration, estimate, metric, settings, ranks, pairs)
+        summarize(cell.configuration, estimate, metric, settings, ranks, of_base)
         for cell, estimate in zip(ordered, estimates, strict=True)
     )
     verdict = write_dataset_verdict(summaries, pairs, metric)

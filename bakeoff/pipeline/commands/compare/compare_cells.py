@@ -40,6 +40,8 @@ from bakeoff.pipeline.text.wording import count_nouns, join_words
 MAX_REASONS = 3
 MAX_DATASETS_IN_VERDICT = 4
 """Up to this many datasets, the verdict includes one on each dataset if no tests over datasets are possible."""
+MAX_CONFIGURATIONS = 1000
+"""All pairs of so many are tested in about three minutes, which grow with the square of the number."""
 CHOSEN_SUFFIX = " (chosen)"
 """The suffix in the name of a row that represents several configurations of a learner."""
 
@@ -180,6 +182,12 @@ def _drop_empty_rows(scored: ScoredCells) -> tuple[ScoredCells, list[str]]:
         found = "only one configuration has" if kept else "no configuration has"
         raise UserError(
             f"compare: {found} scores in all folds of a dataset, and a comparison needs two{''.join(reasons)}."
+        )
+    if len(kept) > MAX_CONFIGURATIONS:
+        raise UserError(
+            f"compare: {len(kept):,} configurations have {math.comb(len(kept), 2):,} pairs, and at most "
+            f"{MAX_CONFIGURATIONS:,} configurations are compared; select fewer with filter= or sweep=, or let "
+            "tuning= choose among those of a learner."
         )
     notes = [f"{row.name} has no scores and is left out." for row in scored.configurations if row.name not in full]
     return replace(scored, configurations=kept), notes

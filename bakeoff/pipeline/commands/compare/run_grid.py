@@ -257,12 +257,19 @@ def name_configurations(configurations: Sequence[Params]) -> dict[Params, str]:
     >>> list(name_configurations([one, five, tree]).values())
     ['knn n_neighbors=1', 'knn n_neighbors=5', 'decision_tree']
     """
-    rivals = group_by(map(dict, configurations), lambda params: params["learner"])
+    owns = list(map(dict, configurations))
+    kinds = ["learner", *(f"{group}." for group in GROUPS)]
+    n_rivals = Counter(_find_rivals(kind, own) for own in owns for kind in kinds)
+    n_equal = Counter((_find_rivals(key, own), key, value) for own in owns for key, value in own.items())
     names = {}
-    for configuration in configurations:
-        own = dict(configuration)
-        keys = [key for key in _list_named_keys(own) if _varies(key, own, rivals[own["learner"]])]
-        names[configuration] = " ".join([own["learner"], *(_write_param(key, own[key]) for key in keys)])
+    for configuration, own in zip(configurations, owns, strict=True):
+        found = [(key, own[key], _find_rivals(key, own)) for key in _list_named_keys(own)]
+        telling = [
+            _write_param(key, value)
+            for key, value, rivals in found
+            if key == RUN_KEY or n_equal[rivals, key, value] < n_rivals[rivals]
+        ]
+        names[configuration] = " ".join([own["learner"], *telling])
     counts = Counter(names.values())
     return {
         configuration: f"{name} ({_digest(configuration)})" if counts[name] > 1 else name
@@ -277,14 +284,12 @@ def _list_named_keys(own: Mapping[str, str]) -> list[str]:
     return sorted(own.keys() - tuned, key=lambda key: (key not in GROUPS, not key.startswith("learner."), key))
 
 
-def _varies(key: str, own: Mapping[str, str], rivals: Sequence[Mapping[str, str]]) -> bool:
-    """Return whether a param distinguishes a configuration from others with the same learner."""
+def _find_rivals(key: str, own: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what a configuration shares with those from which a param may distinguish it: the learner and options."""
     group = _part_of(key)
     # Keys of an option exist only where the option is chosen, so only those configurations are compared.
-    is_key_of_option = group in GROUPS and "." in key
-    return key == RUN_KEY or any(
-        rival.get(key) != own[key] for rival in rivals if not is_key_of_option or rival.get(group) == own.get(group)
-    )
+    option = (group, own.get(group, "")) if group in GROUPS and "." in key else ()
+    return own["learner"], *option
 
 
 def _write_param(key: str, value: str) -> str:

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 MAX_RELATIVE_ROUNDING = 1e-9
 """Differences whose spread is smaller than this, relative to the largest of them, are equal up to rounding."""
@@ -195,7 +195,7 @@ def compute_corrected_t_test(
     standard_deviation = 0.0 if is_degenerate else float(np.std(values, ddof=1))
     standard_error = float(np.sqrt(1 / n_folds + ratio) * standard_deviation)
     df = n_folds - n_means
-    margin = float(stats.t.ppf((1 + confidence) / 2, df)) * standard_error
+    margin = float(special.stdtrit(df, (1 + confidence) / 2)) * standard_error
     if not is_degenerate:
         statistic = mean / standard_error
     else:
@@ -209,7 +209,7 @@ def compute_corrected_t_test(
         lower=mean - margin,
         upper=mean + margin,
         statistic=statistic,
-        p=float(2 * stats.t.sf(abs(statistic), df)),
+        p=float(2 * special.stdtr(df, -abs(statistic))),
         is_degenerate=is_degenerate,
     )
 
@@ -238,8 +238,8 @@ def compute_posterior(test: CorrectedTTest, rope: float = 0.0) -> Posterior:
         below = float(test.mean < -rope)
         above = float(test.mean > rope)
     else:
-        below = float(stats.t.cdf(-rope, test.degrees_of_freedom, test.mean, test.standard_error))
-        above = float(stats.t.sf(rope, test.degrees_of_freedom, test.mean, test.standard_error))
+        below = float(special.stdtr(test.degrees_of_freedom, (-rope - test.mean) / test.standard_error))
+        above = float(special.stdtr(test.degrees_of_freedom, (test.mean - rope) / test.standard_error))
     return Posterior(below, max(0.0, 1 - below - above), above)
 
 
@@ -319,11 +319,14 @@ def compute_power(effect: float, degrees_of_freedom: int, alpha: float = 0.05) -
     -------
     float
     """
-    critical = stats.t.isf(alpha / 2, degrees_of_freedom)
-    above = stats.nct.sf(critical, degrees_of_freedom, effect)
-    # SciPy's lower tail is NaN for large effects. By symmetry, this expression gives the same probability.
-    below = stats.nct.sf(critical, degrees_of_freedom, -effect)
-    return float(above + below)
+    critical = -special.stdtrit(degrees_of_freedom, alpha / 2)
+    # By symmetry, the lower tail is the upper one of the opposite effect.
+    below, other_below = (special.nctdtr(degrees_of_freedom, each, critical) for each in (effect, -effect))
+    power = float(2 - below - other_below)
+    if not math.isnan(power):
+        return power
+    # This takes fifty times as long, and covers large effects and degrees of freedom as well.
+    return float(stats.nct.sf(critical, degrees_of_freedom, [effect, -effect]).sum())
 
 
 @cache
@@ -344,8 +347,7 @@ def find_effect(degrees_of_freedom: int, alpha: float = 0.05) -> float:
         return compute_power(effect, degrees_of_freedom, alpha) - POWER
 
     # The sum of both quantiles is close to the solution on either side; twice the sum is always sufficient.
-    critical = stats.t.isf(alpha / 2, degrees_of_freedom)
-    upper = 2 * (critical + stats.t.isf(1 - POWER, degrees_of_freedom))
+    upper = -2 * float(special.stdtrit(degrees_of_freedom, [alpha / 2, 1 - POWER]).sum())
     return float(optimize.brentq(lack, 0.0, upper, xtol=1e-10))
 
 

@@ -166,7 +166,7 @@ def _list_stored(group: str, request: ListRequest) -> list[Mapping[str, Any]]:
 
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     if group == RUNS:
-        rows = [_describe_run(run) for run in search_runs(store)]
+        rows = [_describe_run(run) for run in search_runs(store, keys=("evaluation.metrics", "sweep"))]
         cure = "run an experiment first"
     else:
         versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))

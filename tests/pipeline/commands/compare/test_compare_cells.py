@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from written_runs import write_run
 
+from bakeoff.pipeline.commands.compare import compare_cells
 from bakeoff.pipeline.commands.compare.analysis import find_pareto_front
 from bakeoff.pipeline.commands.compare.request import CompareRequest
 from bakeoff.pipeline.commands.compare.stored_comparison import make_comparison
@@ -414,6 +415,17 @@ def test_a_base_without_a_common_dataset_is_refused(store: Store) -> None:
     comparison = compare(store, base=base)
     with pytest.raises(UserError, match="needs a dataset with several scores of the base"):
         find_worse(comparison)
+
+
+def test_more_configurations_than_can_be_paired_are_refused_with_their_number(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare_cells, "MAX_CONFIGURATIONS", 2)
+    write_learners(store, ["iris"], {"knn": 0.9, "svm": 0.8})
+    assert len(compare(store).configurations) == 2
+    write_learners(store, ["iris"], {"mlp": 0.7})
+    with pytest.raises(UserError, match=r"3 configurations have 3 pairs, and at most 2 .* select fewer with filter="):
+        compare(store)
 
 
 def test_the_pareto_front_holds_what_nothing_beats() -> None:

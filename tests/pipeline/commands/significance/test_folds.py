@@ -114,6 +114,12 @@ def test_power_is_rs() -> None:
     assert find_effect(9) == pytest.approx(3.14963069751538, rel=1e-4)
 
 
+def test_power_with_many_folds_is_that_of_the_normal_distribution() -> None:
+    # Here one of SciPy's two functions of the noncentral t distribution is undefined.
+    expected = stats.norm.sf(stats.norm.isf(0.5e-5) - 3)
+    assert compute_power(3, 5_000_000, 1e-5) == pytest.approx(expected, rel=1e-4)
+
+
 @pytest.mark.parametrize("degrees_of_freedom", [1, 3, 99, 10_000, 2_000_000])
 def test_power_is_a_number_for_every_size_of_effect(degrees_of_freedom: int) -> None:
     powers = [compute_power(effect, degrees_of_freedom) for effect in (0.0, 0.5, 3.0, 10.0, 30.0, 100.0)]
