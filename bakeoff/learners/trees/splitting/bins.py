@@ -29,6 +29,9 @@ from bakeoff.learners.trees.splitting.splits import SplitRules, mark_first_of_ru
 from bakeoff.learners.trees.splitting.square_sums import SquareSums, count_classes, supports_square_sums
 from bakeoff.learners.trees.target import SUM_BITS_PER_WORD, ClassTarget
 
+MIN_CLASSES_ADDED = 16
+"""With fewer classes, histograms and sorted rows are as fast as squares."""
+
 MAX_ROWS_PER_BIN = 16
 """With more rows than this for each combination of a node and a bin, histograms are faster than squares."""
 
@@ -205,7 +208,10 @@ class SquareBlock(BinBlock):
 def pays_to_add_squares(frontier: Frontier, criterion: Criterion) -> bool:
     """Return whether the best cuts of a level are found by `SquareBlock`, and sooner than by other means."""
     table = frontier.table
-    if table.values is None or not (table.has_few_values and supports_square_sums(frontier.target, criterion)):
+    target = frontier.target
+    if table.values is None or not (table.has_few_values and supports_square_sums(target, criterion)):
+        return False
+    if target.n_sums < MIN_CLASSES_ADDED - 1:
         return False
     bits = int(frontier.node_weights.max()).bit_length()
     n = frontier.order.shape[1]
