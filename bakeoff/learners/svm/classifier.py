@@ -416,11 +416,16 @@ class SVC(Classifier):
     ) -> np.ndarray:
         """Store the coefficients of the support vectors; return their positions among the sorted rows."""
         c = self.classes_.size
-        beta = np.zeros((codes.size, len(hyperplanes)))  # (n, p)
+        is_support = np.zeros(codes.size, dtype=bool)
+        for hyperplane, problem in zip(hyperplanes, problems, strict=True):
+            is_support[problem.rows] |= hyperplane.beta != 0
+        support = np.flatnonzero(is_support)
+        place = np.cumsum(is_support) - 1  # (n,), among the support vectors
+        # Rows that support no hyperplane need no memory here.
+        self._expansion = np.zeros((support.size, len(hyperplanes)))  # (s, p), coefficients of the kernel values
         for column, (hyperplane, problem) in enumerate(zip(hyperplanes, problems, strict=True)):
-            beta[problem.rows, column] = hyperplane.beta
-        support = np.flatnonzero(beta.any(axis=1))
-        self._expansion = beta[support]  # (s, p), coefficients of the kernel values
+            used = np.flatnonzero(hyperplane.beta)
+            self._expansion[place[problem.rows[used]], column] = hyperplane.beta[used]
         self.n_support_ = np.bincount(codes[support], minlength=c)
         if c > 2 and self.multi_class == "ovo":
             self.dual_coef_ = arrange_dual_coef(self._expansion, codes[support], c)
