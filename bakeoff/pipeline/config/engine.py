@@ -11,11 +11,12 @@ import os
 import pickle
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import hydra
 import omegaconf
@@ -30,7 +31,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import ConfigCompositionException, MissingConfigException, OverrideParseException
 from hydra.types import HydraContext, RunMode
 from hydra.utils import get_class
-from omegaconf import BooleanNode, Container, DictConfig, IntegerNode, Node, OmegaConf, ValueNode
+from omegaconf import BooleanNode, Container, DictConfig, IntegerNode, Node, OmegaConf, ValueNode, open_dict
 from omegaconf.errors import (
     ConfigAttributeError,
     ConfigKeyError,
@@ -296,11 +297,89 @@ def set_values(composed: DictConfig, values: list[Override]) -> None:
         raise UnknownKeys(*unknown)
 
 
+class OptionsOfJob(NamedTuple):
+    """What the options of a job compose, without the values of its other words.
+
+    Attributes
+    ----------
+    words : sequence of str
+        The words that choose the options.
+    packed : bytes
+        The pickled configuration.
+    choices : mapping of str to str
+        The chosen option of each group.
+    shared : set of str
+        The keys that several files set.
+    """
+
+    words: Sequence[str]
+    packed: bytes
+    choices: Mapping[str, str]
+    shared: Set[str]
+
+
 @final
 class GuardedLoader(ConfigLoaderImpl):
     """Hydra's loader, restricted to files accepted by `read_files` and `require_allowed_files`."""
 
     repository: Any
+
+    def __init__(self, search_path: Any) -> None:
+        super().__init__(search_path)
+        self._composed: dict[tuple[str, ...], OptionsOfJob] = {}
+        self._defaults: list[ResultDefault] = []
+
+    def compose_options(self, master: DictConfig, words: Sequence[str]) -> OptionsOfJob:
+        """Compose the options of a job, by Hydra or, in a tenth of its time, by exchanging those of an earlier job.
+
+        Parameters
+        ----------
+        master : DictConfig
+            The configuration of the sweep.
+        words : sequence of str
+            The words that choose the options.
+        """
+        groups = tuple(word.partition("=")[0] for word in words)
+        if groups in self._composed and (exchanged := self._exchange_options(self._composed[groups], words)):
+            return exchanged
+        composed = self.load_sweep_config(master, list(words))
+        choices = {str(group): str(option) for group, option in composed.hydra.runtime.choices.items()}
+        # The settings of Hydra are large, and no job needs them.
+        with open_dict(composed):
+            del composed["hydra"]
+        options = OptionsOfJob(words, pickle.dumps(composed), choices, self._find_shared_keys(composed))
+        self._composed[groups] = options
+        return options
+
+    def _compose_config_from_defaults_list(self, defaults: list[ResultDefault], repo: IConfigRepository) -> DictConfig:
+        self._defaults = defaults
+        return super()._compose_config_from_defaults_list(defaults, repo)
+
+    def _find_shared_keys(self, composed: DictConfig) -> Set[str]:
+        """Return the keys that several files set; all if the user's files name others, which may depend on options."""
+        files = [(default, self.repository.load_config(str(default.config_path))) for default in self._defaults]
+        if any(file.defaults_list and not _is_shipped(file.provider, file.path) for _, file in files):
+            return composed.keys()
+        counts = Counter(key for each in files if not each[1].is_schema_source for key in _place_file(*each)[1])
+        return {key for key, count in counts.items() if count > 1}
+
+    def _exchange_options(self, job: OptionsOfJob, words: Sequence[str]) -> OptionsOfJob | None:
+        """Return a job with the options of other words; None unless each of them is a shipped file for one key."""
+        tree: DictConfig = pickle.loads(job.packed)
+        choices = dict(job.choices)
+        for group, _, option in (word.partition("=") for word in words if word not in job.words):
+            choices[group] = option
+            parts = {group: self.repository.load_config(f"{group}/{option}")}
+            if group == "learner":  # the root file names a space after it
+                choices["space@default_space"] = option
+                parts["default_space"] = self.repository.load_config(f"space/{option}")
+            for key, file in parts.items():
+                is_plain = file is not None and _is_shipped(file.provider, file.path) and not file.defaults_list
+                is_missing = file is None and key != group
+                if key in job.shared or key not in tree or not (is_plain or is_missing):
+                    return None
+                tree[key] = file and file.config
+        return job._replace(packed=pickle.dumps(tree), choices=choices)
 
     def load_configuration(
         self,

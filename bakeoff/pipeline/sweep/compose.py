@@ -13,7 +13,7 @@ from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, OmegaConf
 
 from bakeoff.pipeline.config import engine, settle
 from bakeoff.pipeline.config.compose_job import resolve_config
@@ -54,7 +54,7 @@ class Composer:
     loader: Any
     master: DictConfig
     _parsed: dict[str, tuple[Override, bool]] = field(default_factory=dict)
-    _bases: dict[JobWords, tuple[bytes, Choices]] = field(default_factory=dict)
+    _options: dict[JobWords, engine.OptionsOfJob] = field(default_factory=dict)
     _patterns: dict[Shape, Pattern | None] = field(default_factory=dict)
     _settled: dict[int, tuple[Mapping[str, Any], Choices]] = field(default_factory=dict)
 
@@ -122,12 +122,14 @@ class Composer:
             group_words = tuple(word for word in words if self.chooses_option(word))
             value_words = [word for word in words if not self.chooses_option(word)]
             values = [self._parse(word)[0] for word in value_words]
-            packed, choices = self._compose_groups(group_words)
-            tree: DictConfig = pickle.loads(packed)  # a copy, three times as fast as deepcopy
+            if group_words not in self._options:
+                self._options[group_words] = self.loader.compose_options(self.master, group_words)
+            options = self._options[group_words]
+            tree: DictConfig = pickle.loads(options.packed)  # a copy, three times as fast as deepcopy
             engine.set_values(tree, values)
         except Exception as error:
             raise engine.explain_error(error) from None
-        return tree, choices
+        return tree, dict(options.choices)
 
     def compose_job(self, number: int, words: Sequence[str], varying: tuple[str, ...], study: str | None = None) -> Job:
         """Return a job of the sweep with its settled configuration; an invalid job has a reason.
@@ -174,17 +176,6 @@ class Composer:
             is_group = bool(self.loader.repository.group_exists(override.key_or_group))
             self._parsed[word] = override, is_group or override.package is not None
         return self._parsed[word]
-
-    def _compose_groups(self, group_words: JobWords) -> tuple[bytes, Choices]:
-        """Return the pickled configuration of a combination of options, and the chosen option of each group."""
-        if group_words not in self._bases:
-            composed = self.loader.load_sweep_config(self.master, list(group_words))
-            # The settings of Hydra are large, and no job needs them.
-            choices = {str(group): str(option) for group, option in composed.hydra.runtime.choices.items()}
-            with open_dict(composed):
-                del composed["hydra"]
-            self._bases[group_words] = pickle.dumps(composed), choices
-        return self._bases[group_words]
 
 
 def _walk_sources(node: Any, tree: Any, path: KeyPath = (), source: str = "") -> Iterator[tuple[KeyPath, str, Any]]:

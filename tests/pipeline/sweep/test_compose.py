@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hydra.types import RunMode
 
 from bakeoff.pipeline.config.compose_job import compose_job, own_hydra_state
-from bakeoff.pipeline.config.engine import ROOT_NAME, open_engine
+from bakeoff.pipeline.config.engine import ROOT_NAME, ConfigSource, open_engine
 from bakeoff.pipeline.config.settle import settle_config
 from bakeoff.pipeline.config.words import SWEEP_WORD
 from bakeoff.pipeline.sweep.compose import Composer
@@ -58,3 +59,53 @@ def test_a_number_of_the_wrong_kind_is_refused_as_hydra_refuses_it(composer: Com
     for word in ("seed=1", "seed=1.0"):
         job = composer.compose_job(0, [word], ("seed",))
     assert (job.state, "must be a whole number" in job.reason) == (INVALID, True)
+
+
+NAMED = [
+    [f"learner={learner}", f"dataset={name}"] for learner in ("majority", "svm", "knn") for name in ("iris", "cars")
+]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "n_composed"),
+    [
+        # One of these learners has no default space.
+        (NAMED, 1),
+        ([["tuning=default", "tracking=none"], ["tuning=none", "tracking=mlflow"]], 1),
+        # Hydra composes options that consist of several files, that set several keys, and its own.
+        ([["preprocessing=pca"], ["preprocessing=none"]], 2),
+        ([["dataset=iris"], ["dataset=file", "dataset.path=x.csv", "dataset.target=y"], ["dataset=wine"]], 3),
+        ([["experiment=none"], ["experiment=kernels"]], 2),
+        ([["hydra/launcher=basic"], ["hydra/launcher=ray"]], 2),
+    ],
+)
+def test_options_are_exchanged_where_only_their_own_keys_differ(
+    composer: Composer, jobs: list[list[str]], n_composed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    composed = []
+    compose = composer.loader.load_sweep_config
+    monkeypatch.setattr(composer.loader, "load_sweep_config", lambda *given: composed.append(given) or compose(*given))
+    monkeypatch.setattr(composer.loader, "_composed", {})
+    composer._options.clear()
+    for words in jobs:
+        job = composer.compose_job(0, words, ())
+        with own_hydra_state():
+            expected = compose_job(words)
+        assert repr(job.spec) == repr(expected.spec)
+        assert job.invocation.choices == expected.invocation.choices
+    assert len(composed) == n_composed
+
+
+def test_an_option_on_which_a_file_of_the_user_depends_is_not_exchanged(tmp_path: Path) -> None:
+    for file, text in {
+        "mine.yaml": "defaults: [config, {optional space@doctor.more: '${learner}_${dataset}'}, _self_]",
+        "space/knn_wine.yaml": "marked: [1, 2]",
+    }.items():
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    with own_hydra_state(), open_engine(ConfigSource(folder=str(tmp_path), root="mine")) as engine:
+        master = engine.compose_config("mine", [SWEEP_WORD], RunMode.MULTIRUN, with_log_configuration=True)
+        composer = Composer(engine.config_loader, master)
+        specs = [composer.compose(["learner=knn", f"dataset={name}"])[0] for name in ("iris", "wine")]
+    assert ["more" in spec["doctor"] for spec in specs] == [False, True]
