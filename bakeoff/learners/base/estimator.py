@@ -76,6 +76,10 @@ class Learner(BaseEstimator):
         super().__init_subclass__(**keywords)
         cls._defaults = {name: parameter.default for name, parameter in signature(cls).parameters.items()}
 
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return sorted(cls._defaults)
+
     def _validate_params(self) -> None:
         """Check the parameters that differ from their defaults; a test verifies that the defaults are valid."""
         values = {name: getattr(self, name) for name in self._defaults}
@@ -138,7 +142,7 @@ class Learner(BaseEstimator):
 
     def _recognize_columns(self, X: Any, *, reset: bool) -> bool:
         """Store the names of the columns of X, or compare them; False if scikit-learn's slower check must decide."""
-        if not hasattr(X, "iloc") or X.ndim != 2 or not X.size:
+        if not hasattr(X, "iloc") or X.ndim != 2 or 0 in X.shape:
             return False
         names = X.columns.tolist()
         if not reset:

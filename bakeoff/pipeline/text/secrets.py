@@ -9,6 +9,7 @@ import os
 import re
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -120,6 +121,7 @@ def find_references(*texts: str) -> list[str]:
     return list(names)
 
 
+@lru_cache
 def is_secret_name(name: str) -> bool:
     """Return whether the name of a variable or an address option marks a secret.
 
