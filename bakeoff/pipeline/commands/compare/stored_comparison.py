@@ -3,6 +3,7 @@
 What is compared on items, sizes of studies, seals and references are parts in other folders, found by their words.
 """
 
+import io
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,18 +30,23 @@ from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
 from bakeoff.pipeline.commands.comparison_report.kept_report import ITEMS_TAG, SUFFIX, keep_report
 from bakeoff.pipeline.commands.comparison_report.reports import make_report, render_report
 from bakeoff.pipeline.errors import UserError
+from bakeoff.pipeline.stages.scoring.metrics import get_task_metrics
 from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.text.wording import count_nouns
 from bakeoff.pipeline.tracking import names
 from bakeoff.pipeline.tracking.history import RecordedJob, find_runs_of_jobs, read_latest_sweep, read_sweep_record
 from bakeoff.pipeline.tracking.store import Store, open_store
 from bakeoff.pipeline.tracking.stored_runs import (
+    TABLES,
     read_stored_runs,
+    read_tables,
     search_stored_runs,
     write_condition,
 )
 
 KIND = "comparison"
+MAX_PREDICTED, MAX_SAMPLE = 20, 500
+"""The numbers of configurations and of their test rows whose predictions are shown."""
 
 
 class Selection(NamedTuple):
@@ -156,12 +162,32 @@ def compare_selection(store: Store, selection: Selection, request: SelectionRequ
         compared = load_part("item").compare_rows(facts, selection.description, request, store, command)
     else:
         compared = compare_cells(score_runs(facts, selection.description, request, store), request, command)
+    predictions = _read_predictions(store, compared, facts) if reference is None else {}
+    compared = replace(compared, predictions=predictions)
     own = replace(_add_sizes(compared, request), store=hide_secrets(store.uri), experiment=request.tracking__experiment)
     if reference is not None:
         own = reference.describe(own, selection.facts, store)
     is_checked = request.seal or "seal" in PARTS
     sealed = load_part("seal").check_seal(store, own, request) if is_checked else ()
     return replace(own, notes=(*sealed, *own.notes))
+
+
+def _read_predictions(
+    store: Store, comparison: Comparison, facts: Sequence[RunFacts]
+) -> dict[str, tuple[tuple[float, float], ...]]:
+    """Return the true and predicted targets of each row if this is a regression on one dataset in a local store."""
+    is_regression = comparison.metrics[0].name.removeprefix("test_") in get_task_metrics("regression")
+    if not is_regression or len(comparison.datasets) > 1 or store.uri.startswith("http"):
+        return {}
+    runs = {each.run.run_id: each.run for each in facts}
+    predictions = {}
+    for cell in comparison.cells[:MAX_PREDICTED]:
+        table = read_tables(store, runs[cell.run_ids[0]]).get(TABLES[0]) if cell.run_ids else None
+        if table is not None:
+            pairs = pd.read_csv(io.StringIO(table), usecols=["truth", "predicted"])
+            sample = pairs.iloc[:: -(-len(pairs) // MAX_SAMPLE)]
+            predictions[cell.configuration] = tuple(sample.itertuples(index=False, name=None))
+    return predictions
 
 
 def _add_sizes(comparison: Comparison, request: SelectionRequest) -> Comparison:

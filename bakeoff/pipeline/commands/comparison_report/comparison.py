@@ -574,6 +574,12 @@ class Comparison:
         The store and the experiment that contain them.
     items : ItemDesign or None
         None if scores of folds are compared.
+    predictions : mapping of str to tuple of tuple of float
+        Of a regression on one dataset: configuration -> true and predicted targets of test rows, which are a sample if
+        there are many. Empty for others.
+    improvability : mapping of str to float
+        Beside a reference: configuration -> the mean share of its error by which the best one of a dataset has a
+        smaller error. Otherwise empty.
     """
 
     question: str
@@ -592,6 +598,8 @@ class Comparison:
     store: str = ""
     experiment: str = ""
     items: ItemDesign | None = None
+    predictions: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
+    improvability: Mapping[str, float] = field(default_factory=dict)
 
     def find_cell(self, configuration: str, dataset: str) -> Cell:
         """Return the cell of a configuration and a dataset."""

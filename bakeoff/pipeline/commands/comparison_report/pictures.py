@@ -14,6 +14,7 @@ from bakeoff.pipeline.commands.comparison_report.comparison import NEMENYI, Comp
 from bakeoff.pipeline.commands.drawing.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
+    PHONE_INCHES,
     ROOM,
     TEXT_COLOUR,
     add_title,
@@ -30,6 +31,7 @@ from bakeoff.pipeline.commands.drawing.panels import (
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.text.wording import format_statistic
 
+POINTS: Any = {"color": CLASS_COLOURS[0], "alpha": 0.4, "markersize": 3.5, "markeredgewidth": 0}
 Picture = tuple[Figure, str]
 """A figure and its caption."""
 DIAGRAM = "critical_difference"
@@ -219,7 +221,7 @@ def _draw_row(
     """Draw scores as points, and a line with a diamond at its second value."""
     colour = CLASS_COLOURS[0] if is_best else MUTED_COLOUR
     style: Any = {"color": colour, "gid": f"row:{number}"}
-    axes.plot(points, [number] * len(points), "o", alpha=0.4, markersize=3.5, markeredgewidth=0, **style)
+    axes.plot(points, [number] * len(points), "o", **POINTS | style)
     axes.plot(line, [number] * len(line), "D-", markevery=[1], markersize=4.5, **style)
 
 
@@ -247,6 +249,27 @@ def render_pictures(comparison: Comparison, result: MetricResult, suffix: str) -
         (render_for_page(figure, narrow[name][0], f"{name}-{suffix}", caption), caption)
         for name, (figure, caption) in wide.items()
     ]
+
+
+@in_style()
+def render_predictions(comparison: Comparison) -> list[str]:
+    """Return an element of a page for each configuration of a regression: predicted against true targets."""
+    drawn = comparison.predictions
+    targets = [target for pairs in drawn.values() for pair in pairs for target in pair]
+    elements = []
+    for number, row in enumerate(comparison.configurations):
+        if row.name not in drawn:
+            continue
+        with narrowed():
+            figure, (axes,) = make_panels(width=PHONE_INCHES, height=PHONE_INCHES)
+        ends = [min(targets), max(targets)]
+        axes.plot(ends, ends, ":", color=MUTED_COLOUR)
+        axes.plot(*np.transpose(drawn[row.name]), "o", gid=f"row:{number}", **POINTS)
+        axes.set(xlabel="true target", ylabel="predicted target", aspect="equal")
+        axes.grid()
+        add_title(axes, row.name)
+        elements.append(render_svg(figure, f"predictions-{number}", f"Predictions of {row.name} against true targets"))
+    return elements
 
 
 def write_pictures(comparison: Comparison, suffix: str) -> dict[str, bytes]:

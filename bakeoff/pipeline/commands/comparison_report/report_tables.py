@@ -34,6 +34,7 @@ from bakeoff.pipeline.text.wording import (
 
 BASE = "base"
 COUNTS = Cell("(v/\N{NO-BREAK SPACE}/*)", hint="datasets on which it is better, the same, worse")
+IMPROVABILITY = Cell("improvability", hint="mean share of its error by which the best of a dataset has a smaller one")
 TOLD_APART = ">"
 NOT_TOLD_APART = "~"
 """Signs between two configurations, the first of which has the better mean."""
@@ -78,9 +79,17 @@ def _tabulate_scores(comparison: Comparison, result: MetricResult, overall: Over
             _write_score(dataset.find_summary(row.name), comparison.find_cell(row.name, dataset.dataset))
             for dataset in result.datasets
         ]
-        rows.append([row.name, rank, counts, *scores])
+        share = [format_percent(comparison.improvability[row.name])] if row.name in comparison.improvability else []
+        rows.append([row.name, rank, *share, counts, *scores])
     # The ranks come first, because the columns of many datasets do not fit on a screen.
-    columns: Row = ["configuration", "mean rank", COUNTS, *(dataset.dataset for dataset in result.datasets)]
+    improvability = [IMPROVABILITY] if comparison.improvability else []
+    columns: Row = [
+        "configuration",
+        "mean rank",
+        *improvability,
+        COUNTS,
+        *(dataset.dataset for dataset in result.datasets),
+    ]
     footnote = _explain_signs(comparison, result.metric, comparison.settings.base)
     return make_table(comparison.find_metric(result.metric).label, columns, rows, footnote)
 

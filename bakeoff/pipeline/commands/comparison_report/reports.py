@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
-from bakeoff.pipeline.commands.comparison_report.latex_tables import write_tables
+from bakeoff.pipeline.commands.comparison_report.latex_tables import hide_folders, write_tables
 from bakeoff.pipeline.commands.comparison_report.report_tables import iterate_result, tabulate_datasets
 from bakeoff.pipeline.tables.document import render_document
 from bakeoff.pipeline.tables.markup import render_template
@@ -36,8 +36,9 @@ def render_page(comparison: Comparison) -> str:
     str
         The page; equal comparisons produce identical bytes.
     """
-    from bakeoff.pipeline.commands.comparison_report.pictures import render_pictures
+    from bakeoff.pipeline.commands.comparison_report.pictures import render_pictures, render_predictions
 
+    comparison = _hide_folders(comparison)
     blocks = []
     for number, result in enumerate(comparison.results):
         metric = comparison.find_metric(result.metric)
@@ -50,7 +51,18 @@ def render_page(comparison: Comparison) -> str:
             "others": others,
         })  # fmt: skip
     values = {"comparison": comparison, "blocks": blocks, "datasets": tabulate_datasets(comparison)}
-    return render_template(TEMPLATE, values)
+    return render_template(TEMPLATE, {**values, "predictions": render_predictions(comparison)})
+
+
+def _hide_folders(comparison: Comparison) -> Comparison:
+    """Return a comparison without the folders of this machine, which mean nothing to other readers."""
+    return replace(
+        comparison,
+        selection=hide_folders(comparison.selection),
+        command=hide_folders(comparison.command),
+        notes=tuple(map(hide_folders, comparison.notes)),
+        cells=tuple(replace(cell, reason=hide_folders(cell.reason)) for cell in comparison.cells),
+    )
 
 
 def make_report(comparison: Comparison) -> Report:

@@ -107,7 +107,12 @@ class Reference:
             notes.append(f"Left out: {count_nouns(n_others, 'dataset')} of the reference, on which you have no run.")
         notes += describe_distances(comparison, dict.fromkeys(rows))
         run_ids = tuple(run_id for run_id in comparison.run_ids if run_id in stored)
-        return replace(comparison, run_ids=run_ids, notes=(*notes, *comparison.notes))
+        return replace(
+            comparison,
+            run_ids=run_ids,
+            notes=(*notes, *comparison.notes),
+            improvability=measure_improvability(comparison),
+        )
 
 
 def find_reference(word: str) -> Path:
@@ -193,6 +198,19 @@ def _explain_other_rows(own: Sequence[RunFacts], carried: Sequence[RunFacts]) ->
     seeds = [",".join(dict.fromkeys(each.seed for each in runs)) for runs in (own, carried)]
     settings = describe_differences(first, other) or f"seed ({seeds[0]} and {seeds[1]})"
     return f"the reference has other folds: {settings}"
+
+
+def measure_improvability(comparison: Comparison) -> dict[str, float]:
+    """Return TabArena's improvability over the datasets that are ranked, by configuration; see `describe_distances`."""
+    metric, overall = comparison.metrics[0], comparison.results[0].overall
+    if overall is None:
+        return {}
+    names = [*overall.mean_ranks]
+    means = tabulate_means(comparison.results[0].datasets, names).loc[list(overall.datasets)]
+    errors = metric.bounds[1] - means if metric.greater_is_better else means
+    shares = 1 - errors.rdiv(errors.min(axis=1), axis=0)
+    # A score without a greatest value has no errors, and without any error there is nothing to improve.
+    return {} if np.isinf(errors).any(axis=None) else shares.fillna(0).mean().to_dict()
 
 
 def describe_distances(comparison: Comparison, rows: Collection[str]) -> Iterator[str]:
