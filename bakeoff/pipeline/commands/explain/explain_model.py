@@ -8,8 +8,8 @@ tree and the coefficients of a linear model are taken from the learner itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, final
 
@@ -111,6 +111,8 @@ class Explanation:
     dependence_note : str
         Which columns are not shown; empty if all are shown.
     parts : LearnerParts
+    units : mapping of str to str
+        Column -> the unit of its numbers, if it has one.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Explanation:
     dependence_rows: str
     dependence_note: str
     parts: LearnerParts
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 def require_columns(columns: Sequence[str], known: Sequence[str]) -> None:
@@ -171,6 +174,7 @@ def explain_model(subject: Subject, columns: Sequence[str]) -> Explanation:
         dependence_rows=f"{drawn}{subject.rows_words}",
         dependence_note=note,
         parts=parts,
+        units={column.name: column.unit for column in record.columns if column.unit},
     )
 
 
@@ -189,18 +193,21 @@ class ModelOutputs:
         The classes, or only the positive one of two; for regression, the target.
     codes : tuple of k int
         The positions of these classes among the classes of the model; empty for regression.
+    target : str
     """
 
     model: Any
     method: str
     names: tuple[str, ...]
     codes: tuple[int, ...] = ()
+    target: str = ""
 
     @property
     def words(self) -> str:
         """The output in words, such as ``probability of each class``."""
-        what = "each class" if len(self.names) > 1 else self.names[0]
-        return f"{WORDS[self.method] if self.codes else 'prediction of'} {what}"
+        if not self.codes:
+            return f"prediction of {self.names[0]}"
+        return f"{WORDS[self.method]} {'each class' if len(self.names) > 1 else f'{self.target}={self.names[0]}'}"
 
     def compute(self, X: pd.DataFrame) -> np.ndarray:
         """Return the numbers for rows X (m, d) in an array of shape (m, k).
@@ -250,7 +257,7 @@ def find_outputs(model: Any, target: str, positive: str | None) -> ModelOutputs:
         method = PROBABILITY
     elif is_binary and hasattr(model, DECISION):
         method = DECISION
-    return ModelOutputs(model, method, tuple(classes[code] for code in codes), codes)
+    return ModelOutputs(model, method, tuple(classes[code] for code in codes), codes, target)
 
 
 @dataclass(frozen=True)

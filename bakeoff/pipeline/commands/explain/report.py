@@ -83,7 +83,7 @@ def render_page(explanation: Explanation) -> str:
         "verdict": describe_most_important(explanation),
         "importance": sections.pop(IMPORTANCE),
         "dependences": dependences,
-        "pictures": zip(dependences.table.rows, _draw_dependences(explanation), strict=True),
+        "pictures": zip(dependences.table.rows, explanation.dependences, _draw_dependences(explanation), strict=True),
         "sections": sections.values(),
         "most_open_lines": MAX_LINES,
     }

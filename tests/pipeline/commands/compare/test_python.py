@@ -71,6 +71,20 @@ def test_results_of_runs_and_their_ids_are_the_same_selection(swept: SweepResult
     assert bakeoff.compare(first, second, base=second).is_worse is True
 
 
+def test_predicted_and_true_targets_of_a_regression_on_one_dataset_are_those_of_its_runs(folder: Path) -> None:
+    words = ("evaluation=kfold", "tracking.models=false")
+    ran = {
+        name: bakeoff.run(f"learner={name}", *words, dataset="diabetes")
+        for name in ("linear_regression", "knn_regressor")
+    }
+    result = bakeoff.compare(*ran.values())
+    assert [*result.comparison.predictions] == [row.name for row in result.comparison.configurations]
+    for name, one in ran.items():
+        expected = one.predictions[["truth", "predicted"]].to_numpy()
+        np.testing.assert_array_equal(result.comparison.predictions[name], expected)
+    assert result.render("html").count('against true targets"') == 2
+
+
 def test_a_comparison_is_kept_only_if_it_is_asked_for(compared: bakeoff.ComparisonResult, swept: SweepResult) -> None:
     assert compared.run_id is None
     kept = bakeoff.compare(sweep="latest", keep=True)

@@ -63,6 +63,14 @@ def test_verdict_question_notes_and_reasons_stand_in_the_page(page: Page, compar
     assert page.text.count("learner.C: 1.0") == len(CONFIGURATIONS)
 
 
+def test_no_folder_of_this_machine_stands_in_the_page(comparison: Comparison) -> None:
+    path = "/home/ann/secret/scores.csv"
+    named = replace(comparison, selection=path, command=f"bakeoff compare {path}", notes=(f"no file {path}",))
+    page = Page(render_page(named))
+    assert "/home" not in page.text
+    assert "bakeoff compare scores.csv" in page.text
+
+
 def find_table(page: Page, first: str, *others: str) -> list[list[str]]:
     """Return the first table whose header begins so and has the other columns as well."""
     return next(table for table in page.tables if table[0][0] == first and set(others) <= set(table[0]))

@@ -25,7 +25,7 @@ DATASETS = "dataset=iris,wine,breast_cancer"
 EVALUATION = ("evaluation=kfold", "evaluation.folds=4")
 BASES = ("majority", "sklearn_lda")
 HELD_OUT = ("knn", "naive_bayes", "decision_tree", "sklearn_knn", "sklearn_naive_bayes")
-UNLIKE = ("created", "command", "selection", "notes", "run_ids", "store", "experiment")
+UNLIKE = ("created", "command", "selection", "notes", "run_ids", "store", "experiment", "improvability")
 """What a comparison with a reference says differently: where its scores come from."""
 CHANGED = "changed.reference.zip"
 FIRST_JOB = ("n=1", "seed=31")
@@ -111,6 +111,10 @@ def test_the_distance_from_the_best_is_a_mean_over_datasets_with_student_s_inter
     (note,) = (each for each in answer.notes if "from the best" in each)
     assert f"knn is {gaps.mean():.4f} (95% interval {max(gaps.mean() - margin, 0):.4f} to" in note
     assert f"{100 * shares.mean():.0f} % (95% interval" in note
+    errors = 1 - means
+    for name, improvability in answer.comparison.improvability.items():
+        assert improvability == pytest.approx((1 - errors.min() / errors.loc[name]).mean()), name
+    assert f"{100 * answer.comparison.improvability['knn']:.0f} %" in answer.render("markdown")
 
 
 def rewrite(made: Path, path: Path, edit: Edit) -> Path:
