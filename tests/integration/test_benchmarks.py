@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from pathlib import Path
 
@@ -42,22 +41,6 @@ def run(script: str, *words: str) -> str:
 )
 def test_a_benchmark_says_what_it_measures(name: str) -> None:
     assert "usage:" in run(f"{name}.py", "--help")
-
-
-@pytest.mark.slow
-def test_learners_are_measured_beside_scikit_learns(tmp_path: Path) -> None:
-    few = ["--learners", "majority", "--data", "iris", "--rows", "--seconds", "5", "--output", str(tmp_path)]
-    assert "majority" in run("learners.py", *few)
-    (file,) = tmp_path.glob("*.csv")
-    rows = list(csv.DictReader(file.read_text().splitlines()))
-    assert [row["learner"] for row in rows] == ["majority"] * len(rows)
-    assert all(float(row["quality"]) == float(row["sklearn_quality"]) for row in rows)
-
-
-@pytest.mark.slow
-def test_tuning_is_measured_beside_a_grid_search() -> None:
-    told = run("tuning.py", "--data", "--rows", "60", "--repeats", "1")
-    assert "50 values of n_neighbors" in told
 
 
 @pytest.mark.slow

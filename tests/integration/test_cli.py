@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from command import Bakeoff
 
-from bakeoff.pipeline.cli.main import VERBS, keep_writable
+from bakeoff.pipeline.cli.main import keep_writable
 
 
 def test_a_run_prints_its_scores_its_id_and_how_to_open_the_ui(bakeoff: Bakeoff) -> None:
@@ -38,24 +37,6 @@ def test_the_default_experiment_prunes_a_tree_on_the_validation_part(bakeoff: Ba
 def test_a_learner_that_cannot_be_pruned_runs_without_pruning_by_default(bakeoff: Bakeoff) -> None:
     assert bakeoff("learner=knn", "dataset=wine").status == 0
     assert bakeoff.runs()[0].data.params["pruning"] == "none"
-
-
-def test_a_file_without_names_is_learned_from_and_predicted(bakeoff: Bakeoff) -> None:
-    rows = "".join(f"{i}, {'red' if i % 2 else 'blue'}, {'ab'[i % 2]} \n" for i in range(30))
-    (bakeoff.folder / "bare.dat").write_text(rows)
-    (bakeoff.folder / "features.dat").write_text("3, red\n4,blue\n")
-    layout = ["dataset.header=false", "dataset.strip=true"]
-    words = ["dataset=file", "dataset.path=bare.dat", "dataset.target=last", "learner=decision_tree"]
-    assert "add dataset.header=false" in bakeoff(*words).err
-    assert bakeoff(*words, *layout).status == 0
-    # Both are read as the training file was: without a row of names, and without spaces around cells.
-    assert bakeoff("predict", "latest", "bare.dat", "output=all.csv").status == 0
-    assert pd.read_csv(bakeoff.folder / "all.csv")["prediction"].tolist() == ["a", "b"] * 15
-    assert bakeoff("predict", "latest", "features.dat", "output=some.csv").status == 0
-    assert pd.read_csv(bakeoff.folder / "some.csv")["prediction"].tolist() == ["b", "a"]
-    with_names = bakeoff("predict", "latest", "features.dat", "header=true")
-    assert "predict: the rows have no column 'column_2'" in with_names.err
-    assert "header='nay' must be true or false" in bakeoff("predict", "latest", "features.dat", "header=nay").err
 
 
 def test_a_traceback_is_shown_when_it_is_asked_for(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,12 +124,6 @@ def test_a_console_of_windows_receives_letters_and_the_codes_of_those_that_it_la
     assert keep_writable(stream) is stream
     print("± • ≤", file=stream, flush=True)
     assert console.written == "± • ".encode("cp1252") + b"\\u2264" + os.linesep.encode()
-
-
-def test_the_help_names_every_verb(bakeoff: Bakeoff) -> None:
-    shown = bakeoff("--help").out
-    for verb in VERBS:
-        assert f"bakeoff {verb}" in shown, verb
 
 
 LOADED = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -139,23 +138,6 @@ def test_a_symbolic_link_to_a_store_is_no_move(made: Path, tmp_path: Path) -> No
         answer = predict(bakeoff, "flowers", f"tracking.uri={link}/outputs/mlflow.db")
     assert "tracking:" not in answer.err
     assert read_addresses(made / "outputs" / "mlflow.db") == before
-
-
-def test_an_experiment_that_was_made_elsewhere_is_refused_with_its_cure(bakeoff: Bakeoff, tmp_path: Path) -> None:
-    chosen = tmp_path / "large disk" / "artifacts" / "bakeoff"
-    chosen.mkdir(parents=True)
-    store = open_store(None, "other")
-    store.client.create_experiment("bakeoff", artifact_location=chosen.as_uri())
-    bakeoff.patch.delattr(os, "execv")  # by which pages would be served
-    for words in (WORDS, ("-m", *WORDS), ("plan", *WORDS), ("ui", "port=0")):
-        answer = bakeoff(*words)
-        assert answer.status == 2
-        assert f"keeps files at {chosen.as_uri()}" in answer.out + answer.err
-        assert "Set tracking.experiment to a new name" in answer.out + answer.err
-    assert bakeoff.runs() == []
-    assert bakeoff(*WORDS, "tracking.experiment=another").status == 0
-    assert predict(bakeoff, "latest", "tracking.experiment=another")
-    assert list(chosen.iterdir()) == []
 
 
 def test_failed_jobs_are_run_again_in_the_store_that_lists_them(

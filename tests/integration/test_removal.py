@@ -157,17 +157,6 @@ def test_a_run_whose_process_is_alive_is_kept(stored: Bakeoff) -> None:
     assert store.client.get_run(run_id).info.status == "RUNNING"
 
 
-def test_a_copy_of_the_database_alone_frees_no_files_of_the_original(made: Path, tmp_path: Path) -> None:
-    (tmp_path / "outputs").mkdir()
-    for file in (made / "outputs").glob("mlflow.db*"):
-        shutil.copy(file, tmp_path / "outputs")
-    before = measure_folder(made / "outputs" / "artifacts")
-    with command_in(tmp_path) as bakeoff:
-        answer = bakeoff("rm", find_run(bakeoff, "knn"))
-    assert "kept: the files of 2 runs and models, which are not in the folder of this store" in answer.err
-    assert measure_folder(made / "outputs" / "artifacts") == before
-
-
 EVERYTHING = ("rm", "filter=params.learner != ''")
 DELETED_RUNS = ("UPDATE runs SET lifecycle_stage = 'deleted'", "UPDATE logged_models SET lifecycle_stage = 'deleted'")
 
@@ -201,19 +190,6 @@ def test_folders_that_the_rows_of_others_name_are_left(
     assert f"{address}/Documents" in answer.err
     assert sorted(precious.rglob("*")) == before
     assert count_rows(stored, "runs") == 1  # the registered one
-
-
-def test_the_folder_of_a_run_that_leads_elsewhere_is_left(stored: Bakeoff) -> None:
-    run_id = find_run(stored, "knn")
-    elsewhere = stored.folder / "home" / run_id / "artifacts"
-    elsewhere.mkdir(parents=True)
-    (elsewhere / "letter.txt").touch()
-    files = artifacts(stored) / "bakeoff" / run_id
-    shutil.rmtree(files)
-    files.symlink_to(elsewhere.parent)
-    answer = stored("rm", run_id)
-    assert "kept: the files of 1 runs and models, which are not in the folder of this store" in answer.err
-    assert (elsewhere / "letter.txt").exists()
 
 
 @pytest.mark.parametrize(

@@ -143,23 +143,6 @@ def test_a_secret_is_no_value_of_a_sweep_in_a_file(own: Bakeoff, monkeypatch: py
     assert find_canary(own.folder, given) == []
 
 
-def test_the_reason_why_a_learning_curve_has_no_score_shows_no_secret(
-    own: Bakeoff, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MY_TOKEN", CANARY)
-    cells = "".join(f"{'abc'[row % 3] if row % 10 else ''},{'pq'[row % 2]}\n" for row in range(60))
-    (own.folder / "table.csv").write_text(f"c,y\n{cells}")
-    steps = (
-        "{_target_: sklearn.impute.SimpleImputer, strategy: constant, fill_value: '${oc.env:MY_TOKEN}'},"
-        "{_target_: sklearn.preprocessing.OneHotEncoder, sparse_output: false}"
-    )
-    words = ("dataset=file", "dataset.path=table.csv", "dataset.target=y", "learner=majority")
-    answer = own(*words, f"preprocessing.nominal=[{steps}]", "tracking.models=false", "figures=[learning_curve]")
-    assert answer.status == 0, answer.err
-    assert "Found unknown categories ['${oc.env:MY_TOKEN}']" in own.artifact(own.runs()[0], "learning_curve.csv")
-    assert find_canary(own.folder, answer) == []
-
-
 def test_hydras_files_are_private(bakeoff: Bakeoff) -> None:
     assert bakeoff("dataset=iris", "learner=majority", "tracking=none").status == 0
     files = [path for path in bakeoff.folder.rglob("*.yaml") if path.parent.name == ".hydra"]

@@ -65,45 +65,6 @@ def test_code_that_is_not_trusted_is_refused_before_it_is_imported(bakeoff: Bake
     assert "Traceback" not in answer.err
 
 
-def test_the_same_code_runs_where_it_is_trusted(bakeoff: Bakeoff) -> None:
-    write_experiment(bakeoff.folder, PLACES["a learner"])
-    answer = bakeoff("experiment=theirs", "learner=sklearn_majority", *IRIS, "trust=[evil]")
-    assert answer.status == 0, answer.err
-    assert (bakeoff.folder / LEAK).exists()
-
-
-CALLS = {
-    "a function of scikit-learn's tests": (
-        "learner._target_=sklearn.utils._testing.assert_run_python_script_without_output",
-        f"+learner.source_code='open(\"{LEAK}\", \"w\")'",
-    ),
-    "a function that fetches files": (
-        "dataset._target_=sklearn.datasets.fetch_file", "+dataset.url='file:///etc/hostname'", "+dataset.folder=.",
-        f"+dataset.local_filename={LEAK}",
-    ),
-    "a command of a module that bakeoff imports": (
-        "learner._target_=bakeoff.pipeline.tracking.provenance.subprocess.run", f"+learner.args=[touch,{LEAK}]",
-    ),
-    "a function of bakeoff's own": (
-        "learner._target_=bakeoff.pipeline.tracking.provenance._git",
-        f"+learner._args_=['-c','alias.x=!touch {LEAK}',x]",
-    ),
-    "a partial call as a parameter": (
-        "learner=sklearn_knn", "learner.weights={_target_: os.system, _partial_: true}",
-        f"+learner.command=touch {LEAK}",
-    ),
-    "a constructor that opens a file": ("learner._target_=io.FileIO", f"+learner.file={LEAK}", "+learner.mode=w"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("words", CALLS.values(), ids=list(CALLS))
-def test_a_call_that_would_write_is_refused(bakeoff: Bakeoff, words: tuple[str, ...]) -> None:
-    answer = bakeoff("learner=majority", *IRIS, *words)
-    assert not (bakeoff.folder / LEAK).exists()
-    assert answer.status == 2, answer.out
-    assert "refused: " in answer.err
-
-
 def test_a_class_is_of_its_kind_before_its_constructor_is_called(bakeoff: Bakeoff) -> None:
     text = "from pathlib import Path\n\n\nclass Writer:\n    def __init__(self, path):\n        Path(path).touch()\n"
     (bakeoff.folder / "theirs.py").write_text(text)
@@ -144,20 +105,6 @@ def test_verbs_import_nothing_that_is_not_trusted(bakeoff: Bakeoff, verb: str) -
     assert answer.status in (1, 2)
     assert "trust=[evil]" in answer.out + answer.err
     assert not (bakeoff.folder / LEAK).exists()
-
-
-@pytest.mark.parametrize("key", ["learner", "dataset", "evaluation"])
-def test_the_configuration_in_a_store_of_others_imports_nothing(bakeoff: Bakeoff, key: str) -> None:
-    assert bakeoff("learner=majority", "dataset=iris", "tracking.models=false").status == 0
-    (bakeoff.folder / "evil.py").write_text(WRITES + LEARNER)
-    (file,) = (bakeoff.folder / "outputs").rglob("artifacts/config.yaml")
-    stored = yaml.safe_load(file.read_text())
-    stored[key] = {**stored[key], **EVIL}
-    file.write_text(yaml.safe_dump(stored))
-    for command in (["replay", "latest"], ["figures", "latest", "confusion_matrix"], ["ship", "latest", "as=m"]):
-        answer = bakeoff(*command)
-        assert (answer.status, (bakeoff.folder / LEAK).exists()) == (2, False), answer.out
-        assert f"{key}._target_='evil.Most' is outside the trusted packages" in answer.err
 
 
 @pytest.mark.slow

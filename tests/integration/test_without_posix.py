@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,6 +29,7 @@ SLOW = (
     "-m", "dataset=iris", "learner=majority", "learner._target_=failing.Slow", "trust=[failing]", "seed=range(8)",
     "tracking.models=false", "evaluation.metrics=[accuracy]",
 )  # fmt: skip
+OVERDUE = (*(word.replace("failing.Slow", "failing.Sleeping") for word in SLOW), "seed=0", "timeout=1")
 LOOK = """
 import os, signal, bakeoff
 assert not hasattr(os, "fork") and not hasattr(signal, "SIGALRM")
@@ -38,22 +38,15 @@ assert not workers.can_copy_process()
 process = workers.start_process(print, ["removed:", hasattr(os, "fork")], [])
 process.join()
 """
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the names are missing without a test")
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return the command in a folder, on such a system."""
+@pytest.fixture(autouse=True)
+def without_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let processes that start find such a system."""
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "bakeoff", *words]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, encoding=ENCODING, timeout=300, check=False)
-
-    return run
 
 
 def require_each_once(folder: Path, n_jobs: int) -> None:
@@ -65,41 +58,46 @@ def require_each_once(folder: Path, n_jobs: int) -> None:
     assert not [run for run in runs if run.info.status == "RUNNING"]
 
 
-def test_the_names_are_removed_in_workers_as_well(run: Run, tmp_path: Path) -> None:
+def test_the_names_are_removed_in_workers_as_well(tmp_path: Path) -> None:
     (tmp_path / "look.py").write_text(LOOK)
     looked = subprocess.run([sys.executable, "look.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (looked.stderr, looked.returncode) == ("", 0)
 
 
 @pytest.mark.slow
-def test_runs_sweeps_and_what_is_asked_of_them(run: Run, tmp_path: Path) -> None:
+def test_runs_sweeps_and_what_is_asked_of_them(tmp_path: Path) -> None:
     # One process answers all lines: importing what they need takes it longer than answering.
     said = {
-        ("--version",): "bakeoff ",
-        ("list", "learner"): "knn",
-        ("inspect", "dataset=iris"): "suspicion",
-        ("work", "learner=knn", "dataset=colours", "query={x1: 1, x2: 2}"): "x1",
-        ("plan", *SWEEP): "2 jobs: 2 to run",
-        ("learner=knn", "dataset=iris"): "log_loss",
-        SWEEP: "±",
-        (*SWEEP[:-1], "learner.n_neighbors=1,3,5,7", "workers=2"): "4 jobs: 2 to run, 2 already done",
-        ("compare", "sweep=latest", "metrics=accuracy"): "n_neighbors=7",
+        ("--version",): (0, "bakeoff "),
+        ("list", "learner"): (0, "knn"),
+        ("inspect", "dataset=iris"): (0, "suspicion"),
+        ("work", "learner=knn", "dataset=colours", "query={x1: 1, x2: 2}"): (0, "x1"),
+        ("plan", *SWEEP): (0, "2 jobs: 2 to run"),
+        ("learner=knn", "dataset=iris"): (0, "log_loss"),
+        SWEEP: (0, "±"),
+        (*SWEEP[:-1], "learner.n_neighbors=1,3,5,7", "workers=2"): (0, "4 jobs: 2 to run, 2 already done"),
+        ("compare", "sweep=latest", "metrics=accuracy"): (0, "n_neighbors=7"),
+        ("dataset=iris", "timeout=1"): (
+            2,
+            "refused: timeout needs an alarm, which this system lacks; set timeout=null, or run a sweep with -m, whose "
+            "processes are ended from outside.",
+        ),
+        (*OVERDUE, "tracking.experiment=overdue"): (1, "took longer than timeout=1 seconds"),
     }
     call = Call("bakeoff", [list(words) for words in said], str(tmp_path), str(ROOT))
     program = f"import forked_calls; forked_calls.run_lines(forked_calls.{call!r})"
     ended = subprocess.run(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding=ENCODING
     )
-    answers = read_answers(ended.stdout, len(said))
-    for (status, output), part in zip(answers, said.values(), strict=True):
-        assert (status, "Traceback" in output) == (0, False), output
-        assert part in output
+    for answer, (status, part) in zip(read_answers(ended.stdout, len(said)), said.values(), strict=True):
+        assert (answer.status, "Traceback" in answer.output) == (status, False), answer.output
+        assert part in answer.output
     assert (tmp_path / "iris.inspection.html").is_file()
     require_each_once(tmp_path, 5)
 
 
 @pytest.mark.slow
-def test_a_killed_sweep_is_resumed_and_two_at_once_run_each_job_once(run: Run, tmp_path: Path) -> None:
+def test_a_killed_sweep_is_resumed_and_two_at_once_run_each_job_once(tmp_path: Path) -> None:
     output = tmp_path / "output.txt"
     killed = start(tmp_path, [*SLOW, "workers=2"])
     while killed.poll() is None and "test_accuracy" not in output.read_text(ENCODING):
@@ -109,17 +107,3 @@ def test_a_killed_sweep_is_resumed_and_two_at_once_run_each_job_once(run: Run, t
     both = [start(tmp_path, SLOW) for _ in range(2)]
     assert [process.wait(240) for process in both] == [0, 0], output.read_text(ENCODING)
     require_each_once(tmp_path, 8)
-
-
-@pytest.mark.slow
-def test_a_time_limit_is_that_of_the_process_of_a_sweep_and_refused_for_a_run(run: Run) -> None:
-    refused = run("dataset=iris", "timeout=1")
-    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (
-        2,
-        "refused: timeout needs an alarm, which this system lacks; set timeout=null, or run a sweep with -m, whose "
-        "processes are ended from outside.",
-    )
-    words = [word.replace("failing.Slow", "failing.Sleeping") for word in SLOW]
-    ended = run(*words, "seed=0", "timeout=1")
-    assert ended.returncode == 1
-    assert "it took longer than timeout=1 seconds" in ended.stdout + ended.stderr

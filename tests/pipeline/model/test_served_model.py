@@ -12,16 +12,15 @@ import pandas as pd
 import pytest
 from doubles import experiment
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer
 
 from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.experiment import fit_model
 from bakeoff.pipeline.model.pyfunc import Model, PythonFunction, convert_rows, predict_table
-from bakeoff.pipeline.model.row_report import Difference, collect_data, compare_rows, describe_unknown_columns
+from bakeoff.pipeline.model.row_report import Difference, collect_data, compare_rows
 from bakeoff.pipeline.model.training_record import (
     TrainingRecord,
     UnreadableRecord,
@@ -34,7 +33,7 @@ from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_frame
 from bakeoff.pipeline.stages.dataset.convert import convert_columns
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.preprocessing import list_kinds
-from bakeoff.pipeline.stages.splitting import Holdout, Split
+from bakeoff.pipeline.stages.splitting import Split
 
 N = 80
 RANDOM = np.random.default_rng(0)
@@ -112,19 +111,6 @@ def test_a_number_that_two_codes_read_as_is_unseen(model: Model) -> None:
 def test_a_cell_that_is_no_finite_number_is_refused(model: Model, cell: Any, reason: str) -> None:
     with pytest.raises(UserError, match=reason):
         model.predict(TABLE.assign(size=["1", cell, *["2"] * (N - 2)]))
-
-
-def test_a_column_that_occurs_twice_is_refused(model: Model) -> None:
-    with pytest.raises(UserError, match="the rows have 2 columns named 'size'; the model needs one"):
-        model.predict(pd.concat([TABLE, TABLE[["size"]]], axis=1))
-
-
-def test_a_regression_predicts_numbers_without_probabilities() -> None:
-    diabetes = load_bundled("diabetes")
-    model = model_of(diabetes, LinearRegression(), preprocessing=StandardScaler(), splitter=Holdout(stratify=False))
-    table = model.predict(diabetes.X)
-    assert list(table.columns) == ["prediction"]
-    np.testing.assert_array_equal(table["prediction"], model.estimator.predict(diabetes.X))
 
 
 @pytest.mark.parametrize("data", [TABLE, TABLE.to_dict("list"), TABLE.to_dict("records"), TABLE.to_numpy()])
@@ -234,15 +220,6 @@ def test_a_shifted_distribution_is_said() -> None:
     findings = find(record, **further, colour=generator.choice(["red", "blue"], 300, p=[0.9, 0.1]))
     shifts = {each.column: each.data["shift"]["size"] for each in findings if "shift" in each.data}
     assert shifts == {"size": "large", "colour": "large"}
-
-
-def test_columns_of_the_source_are_known_and_others_are_named() -> None:
-    record = make_record({"size": NUMBERS, "id": [f"A{number}" for number in range(200)]})
-    assert describe_unknown_columns(record, ["id", "size", "y"]) == ""
-    others = [*"abcdefg", "size"]
-    assert describe_unknown_columns(record, others) == (
-        "Columns that are absent from training are not used: a, b, c, d, e and 2 more."
-    )
 
 
 def test_a_column_that_was_missing_in_all_training_rows_is_compared() -> None:

@@ -155,21 +155,6 @@ def test_threads_get_the_scores_of_one_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        ({"learner": "knn,svm"}, "gives one key several values"),
-        ({"workers": 2}, "workers is a key of sweeps"),
-        ({"dataset": make_frame(), "target": "z"}, "dataset.target='z' is not a column"),
-        ({"config_dir": "none_such"}, "this folder of options does not exist"),
-    ],
-)
-def test_what_is_refused_leaves_nothing(keys: dict[str, Any], said: str, folder: Path) -> None:
-    with pytest.raises(bakeoff.UserError, match=said):
-        bakeoff.run(**keys)
-    assert not list(folder.rglob("*.db"))
-
-
-@pytest.mark.parametrize(
     ("learner", "error", "status"), [("Failing", RuntimeError, "FAILED"), ("Interrupting", KeyboardInterrupt, "KILLED")]
 )
 def test_a_learner_that_fails_raises_its_own_error(

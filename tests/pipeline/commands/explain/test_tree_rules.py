@@ -13,10 +13,8 @@ from conditions import find_rows
 from doubles import preset
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import KNNImputer, SimpleImputer
-from sklearn.naive_bayes import CategoricalNB, MultinomialNB
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
-    FunctionTransformer,
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
@@ -25,14 +23,12 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
-from sklearn.tree import DecisionTreeClassifier as SklearnTree
 
 from bakeoff import learners
 from bakeoff.pipeline.commands.explain.tree_rules import Rule, list_rules, trace_features
 from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.stages.preprocessing import (
     AsNominal,
-    AutoPreprocessing,
     OrderCodes,
     make_preprocessing,
 )
@@ -176,16 +172,6 @@ def test_each_feature_of_each_preprocessing_is_traced(name: str) -> None:
     assert [feature.label for feature in traced] == labels
     # A feature that stands for one column bears its name.
     assert all(feature.label.startswith(feature.name.removesuffix(" after preprocessing")) for feature in traced)
-
-
-@pytest.mark.parametrize("learner", [learners.LogisticRegression(), SklearnTree(), CategoricalNB(), MultinomialNB()])
-def test_each_feature_of_automatic_preprocessing_is_traced(learner: Any) -> None:
-    chosen: Any = AutoPreprocessing().choose([learner], ALL_KINDS).transformer
-    steps = chosen or FunctionTransformer()
-    features = steps.fit_transform(ALL_KINDS, Y)
-    traced = trace_features(Pipeline([("preprocessing", steps), ("learner", learner)]), ALL_KINDS)
-    assert len(traced) == features.shape[1]
-    assert any(feature.name == "age" and feature.is_scale for feature in traced)
 
 
 def test_the_rules_of_a_regression_name_the_mean() -> None:
