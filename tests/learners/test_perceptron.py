@@ -90,14 +90,6 @@ def test_the_mean_plane_bears_the_weights_of_classes() -> None:
     np.testing.assert_allclose(np.append(averaged.coef_, averaged.intercept_), total / (5 * len(y)), rtol=1e-9)
 
 
-def test_what_is_kept_between_passes_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = noisy(700, 4)
-    plain = quiet_fit(make_lecture_perceptron(), X, y)
-    for room in (0, 20 * 700):
-        monkeypatch.setattr(perceptron, "MAX_KEPT_PRODUCTS", room)
-        np.testing.assert_array_equal(quiet_fit(make_lecture_perceptron(), X, y).coef_, plain.coef_)
-
-
 @pytest.mark.parametrize("n", [500, 6000])
 @pytest.mark.parametrize("clean", [True, False])
 def test_the_plane_is_scikit_learns_in_the_same_order(n: int, clean: bool) -> None:

@@ -10,20 +10,13 @@ makes no mistake and training ends; the result depends on the initial plane and 
 only ``max_iter`` ends the training, and the last plane may be a bad one: the pocket holds the plane with the fewest
 mistakes on the training rows. Several classes are trained one against the rest.
 
-*Blocks*: the lecture's loop computes the margin of each row when the row is processed. Here the margins of all rows of
-a block are computed by one product, and a mistake at row i updates the margins of the rows after it: the plane changes
-by η times the row, so these margins change by η G_i, the products of that row with the later rows of its block (a row
-of the block's Gram matrix G). Both updates are stored in one vector and applied by one addition. The vector is kept for
-the next pass, because after a few passes most mistakes occur at the same rows. The margin of a row is not updated after
-the row is processed, so after the pass the margins that are not positive determine the mistakes and the loss. Rows are
-processed in order and none is skipped, so the result equals that of the lecture's loop.
+*Blocks*: the lecture's loop computes the margin of each row when the row is processed. Here one product gives the
+margins of a block of rows. The first one that is not positive is the next mistake: the plane is updated, and the
+margins of the next few rows are computed anew, because the next mistake is probably among them. Rows are processed in
+order and none is skipped, so the result equals that of the lecture's loop. For one or two columns and many mistakes,
+the lecture's loop in Python's own numbers takes half as long (see `run_scalar_pass`).
 
-If each pass has its own order, no update is made twice: the plane is updated at once, and the margins of the next few
-rows are computed anew. For one or two columns and many mistakes, the lecture's loop in Python's own numbers is the
-fastest (see `ScalarLoop`). Measured: kept updates save a tenth to four tenths of the time if rows are not shuffled, and
-the loop in Python's numbers up to half of it in both cases.
-
-Cost per pass: O(n d), and O(d + 256) per mistake, or O(256 d) for the first mistake at a row; O(m d c) to predict.
+Cost per pass: O(n d), and O(32 d) per mistake; O(m d c) to predict.
 
 References: F. Rosenblatt, "The perceptron", Psychological Review 65, 1958; the pocket: S. I. Gallant, "Perceptron-based
 learning algorithms", IEEE Transactions on Neural Networks 1, 1990; the average: Y. Freund and R. E. Schapire, "Large
@@ -35,7 +28,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -50,10 +42,13 @@ from bakeoff.learners.base.input_checks import check_path_values
 from bakeoff.learners.linear.base import LinearClassifier
 
 BLOCK_ROWS = 256
-"""Rows of a block: with this many, the addition for a mistake costs no more than calling it."""
+"""Rows of a block, which stay in the cache."""
 
 SCALAR_ROWS = 1024
-"""Rows whose numbers are made at a time for `ScalarLoop` if they are shuffled: they stay in the cache."""
+"""Rows whose numbers are made at a time for `run_scalar_pass`: they stay in the cache."""
+
+MAX_SCALAR_PLANE_SIZE = 3
+"""The columns for which `run_scalar_pass` is written, one of them for the intercept."""
 
 LOOKAHEAD_ROWS = 32
 """Rows whose margins are computed after a mistake; a multiple of 4, the rows that BLAS computes together, so that the
@@ -61,9 +56,6 @@ last bits of a margin do not depend on it."""
 
 ROWS_PER_MISTAKE_FOR_SCAN = 24
 """If mistakes are more frequent than one in this number of rows, a Python loop finds the next one faster than NumPy."""
-
-MAX_KEPT_PRODUCTS = 2**20
-"""Elements of Gram matrices that are kept: 8 MiB."""
 
 
 class Snapshot(NamedTuple):
@@ -141,33 +133,29 @@ class BlockedPass:
         self.n_mistakes = len(rows)
         self._rows = rows
         self._rates = rates
-        self._state = np.append(np.zeros(BLOCK_ROWS), plane)  # margins of one block, then the plane
-        self.plane = self._state[BLOCK_ROWS:]  # (d + 1,), a view
+        self.plane = plane.copy()
         self._margins = np.empty(len(rows))  # (n,), positive for rows without a mistake
+        self._block = RowBlock(rows, rates, self._margins, self.plane)
         self._averaged = averaged
         self._weighted_updates = np.zeros_like(plane)  # (d + 1,), each update times the number of rows before it
         self._best_loss = np.inf
         self._n_passes_without_progress = 0
 
-    def run_pass(self, order: np.ndarray | None) -> None:
-        """Process all rows once, in the given order of shape (n,) or, without one, as they are.
+    def run_pass(self, order: np.ndarray) -> None:
+        """Process all rows once, in the given order of shape (n,).
 
         The number of mistakes in the last pass decides which method is the fastest.
         """
         has_many_mistakes = self.n_mistakes * ROWS_PER_MISTAKE_FOR_SCAN > len(self._rows)
-        scalar = has_many_mistakes and self.plane.size <= ScalarLoop.MAX_PLANE_SIZE
-        if order is None and scalar:
-            self._scalar_loop.process()
-        elif order is None:
-            for block in self._blocks:
-                block.process()
-        elif scalar:
+        if has_many_mistakes and self.plane.size <= MAX_SCALAR_PLANE_SIZE:
             self._process_scalars(order)
         else:
-            self._shuffled_block.process(order)
+            self._block.process(order)
         (wrong,) = (self._margins <= 0).nonzero()  # positions in the order
         if self._averaged:
-            self._add_to_average(wrong, order)
+            mistaken_rows = order[wrong]
+            n_before = len(self.losses) * len(self._rows) + wrong
+            self._weighted_updates += (self._rates[mistaken_rows] * n_before) @ self._rows[mistaken_rows]
         self.n_mistakes = wrong.size
         self.losses.append(-float(self._margins[wrong].sum()))
 
@@ -192,44 +180,18 @@ class BlockedPass:
         self._best_loss = min(self._best_loss, self.losses[-1])
         return self._n_passes_without_progress
 
-    def _add_to_average(self, wrong: np.ndarray, order: np.ndarray | None) -> None:
-        mistaken_rows = wrong if order is None else order[wrong]
-        n_before = len(self.losses) * len(self._rows) + wrong
-        self._weighted_updates += (self._rates[mistaken_rows] * n_before) @ self._rows[mistaken_rows]
-
-    @cached_property
-    def _scalar_loop(self) -> ScalarLoop:
-        return ScalarLoop(self._rows, self._rates, self._margins, self.plane, once=False)
-
-    @cached_property
-    def _blocks(self) -> list[RowBlock]:
-        # Each of the n / 256 blocks keeps up to this many updates of 256 products.
-        rows = self._rows
-        max_kept_updates = MAX_KEPT_PRODUCTS // len(rows)
-        blocks = []
-        for first in range(0, len(rows), BLOCK_ROWS):
-            span = slice(first, first + BLOCK_ROWS)
-            block = RowBlock(rows[span], self._rates[span], self._margins[span], self._state, max_kept_updates)
-            blocks.append(block)
-        return blocks
-
-    @cached_property
-    def _shuffled_block(self) -> ShuffledBlock:
-        return ShuffledBlock(self._rows, self._rates, self._margins, self.plane)
-
     def _process_scalars(self, order: np.ndarray) -> None:
-        """Process all rows in an order of this pass only, for at most two columns."""
         for first in range(0, order.size, SCALAR_ROWS):
             span = slice(first, first + SCALAR_ROWS)
             rows = self._rows.take(order[span], axis=0)
-            ScalarLoop(rows, self._rates[order[span]], self._margins[span], self.plane, once=True).process()
+            run_scalar_pass(rows, self._rates[order[span]], self._margins[span], self.plane)
 
 
-class ShuffledBlock:
-    """Final: space for 256 rows, through which all rows pass in an order that is new in each pass.
+class RowBlock:
+    """Final: space for 256 rows, through which all rows pass in the order of each pass.
 
-    No update is made twice, so that none is kept. After a mistake, only the margins of the next few rows are computed,
-    because the next mistake is probably among them; if it is not, the margins of all further rows are computed.
+    After a mistake, only the margins of the next few rows are computed, because the next mistake is probably among
+    them; if it is not, the margins of all further rows are computed.
 
     Parameters
     ----------
@@ -270,7 +232,8 @@ class ShuffledBlock:
         plane = self._plane
         steps = self._steps
         add = np.add
-        margins = self._margins.data  # the same memory, as in `RowBlock`
+        # The same memory for NumPy and for Python, which reads a single number in a fraction of the time.
+        margins = self._margins.data
         next_margins = np.empty(LOOKAHEAD_ROWS)
         next_numbers = next_margins.data
         dot = None
@@ -292,116 +255,34 @@ class ShuffledBlock:
                 dot = None
 
 
-class RowBlock:
-    """Final: at most 256 rows, and the part of their Gram matrix that is kept.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (b, d + 1)
-    rates, margins : ndarray of shape (b,)
-    state : ndarray of shape (256 + d + 1,)
-        Space for the margins of a block, then the plane.
-    max_kept_updates : int
-        Rows whose update is kept.
-    """
-
-    def __init__(
-        self, rows: np.ndarray, rates: np.ndarray, margins: np.ndarray, state: np.ndarray, max_kept_updates: int
-    ) -> None:
-        b = len(rows)
-        self._rows = rows
-        self._rates = rates.tolist()
-        self._margins = margins
-        self._state = state[BLOCK_ROWS - b :]
-        self._margin = self._state[:b]  # (b,), of all rows, for the plane as it is now
-        self._plane = self._state[b:]  # (d + 1,)
-        # The same memory for NumPy and for Python, which reads a single number in a fraction of the time.
-        self._margin_numbers = self._margin.data
-        self._updates: list[np.ndarray | None] = [None] * b  # for a mistake at row i: η (0, G_i, row i)
-        self._n_free_updates = max_kept_updates
-
-    def process(self) -> None:
-        """Update the plane at each misclassified row; store the margin of each row when it is processed."""
-        np.dot(self._rows, self._plane, out=self._margin)
-        if not self._margin.min() > 0:  # or a margin overflowed
-            self._scan_margins()
-        self._margins[:] = self._margin
-
-    def _scan_margins(self) -> None:
-        """Check every margin in turn."""
-        # Local variables instead of attributes: a noisy problem spends most of its time in this loop.
-        state = self._state
-        updates = self._updates
-        add = np.add
-        for i, margin in enumerate(self._margin_numbers):  # with all corrections up to here
-            if margin <= 0.0:
-                update = updates[i]
-                if update is None:
-                    self._update_plane(i)
-                else:
-                    add(state, update, state)
-
-    def _update_plane(self, i: int) -> None:
-        """Add row i to the plane and correct the margins that follow; keep the update if there is space."""
-        row = self._rows[i]
-        rate = self._rates[i]
-        following_rows = self._rows[i + 1 :]
-        if not self._n_free_updates:
-            self._plane += row if rate == 1.0 else rate * row
-            np.dot(following_rows, self._plane, out=self._margin[i + 1 :])
-            return
-        self._n_free_updates -= 1
-        b = len(self._rows)
-        update = np.zeros(self._state.size)  # (b + d + 1,)
-        np.dot(following_rows, row, out=update[i + 1 : b])
-        update[b:] = row
-        if rate != 1.0:
-            update *= rate
-        self._updates[i] = update
-        self._state += update
-
-
-class ScalarLoop:
-    """Final: all rows of a problem with at most two columns, one after the other in Python's own numbers.
+def run_scalar_pass(rows: np.ndarray, rates: np.ndarray, margins: np.ndarray, plane: np.ndarray) -> None:
+    """Process rows of at most two columns, one after the other in Python's own numbers.
 
     In Python, computing a product of three terms is faster than calling NumPy.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d + 1)
-    rates, margins : ndarray of shape (n,)
+    rates : ndarray of shape (n,)
+    margins : ndarray of shape (n,)
+        Replaced by the margins of misclassified rows when they are processed, and 1 elsewhere.
     plane : ndarray of shape (d + 1,)
-    once : bool
-        Whether the rows are processed only once.
+        Updated in place.
     """
-
-    MAX_PLANE_SIZE = 3
-
-    def __init__(
-        self, rows: np.ndarray, rates: np.ndarray, margins: np.ndarray, plane: np.ndarray, *, once: bool
-    ) -> None:
-        self._margins = margins
-        self._plane = plane
-        # With one column of features, a column of zeros is used as the first of two.
-        columns = [np.zeros(len(rows)), *rows.T, rates][-self.MAX_PLANE_SIZE - 1 :]
-        numbers = (column.tolist() for column in columns)
-        numbered_rows = zip(range(len(rows)), *numbers, strict=True)
-        # For a single pass, `zip` reuses one tuple for all rows.
-        self._rows = numbered_rows if once else list(numbered_rows)
-
-    def process(self) -> None:
-        """Update the plane at each misclassified row; store the margins of these rows when they are processed."""
-        w1, w2, b = [0.0, *self._plane.tolist()][-self.MAX_PLANE_SIZE :]
-        margins = self._margins.data
-        self._margins[:] = 1.0
-        for i, x1, x2, one, rate in self._rows:
-            margin = w1 * x1 + w2 * x2 + b * one
-            if margin <= 0.0:
-                w1 += rate * x1
-                w2 += rate * x2
-                b += rate * one
-                margins[i] = margin
-        self._plane[:] = [w1, w2, b][-self._plane.size :]
+    # With one column of features, a column of zeros is used as the first of two.
+    columns = [np.zeros(len(rows)), *rows.T][-MAX_SCALAR_PLANE_SIZE:]
+    w1, w2, b = [0.0, *plane.tolist()][-MAX_SCALAR_PLANE_SIZE:]
+    numbers = (column.tolist() for column in [*columns, rates])
+    margins[:] = 1.0
+    margin_numbers = margins.data
+    for i, (x1, x2, one, rate) in enumerate(zip(*numbers, strict=True)):
+        margin = w1 * x1 + w2 * x2 + b * one
+        if margin <= 0.0:
+            w1 += rate * x1
+            w2 += rate * x2
+            b += rate * one
+            margin_numbers[i] = margin
+    plane[:] = [w1, w2, b][-plane.size :]
 
 
 class Perceptron(LinearClassifier):
@@ -589,7 +470,7 @@ class Perceptron(LinearClassifier):
         n_passes = 0
         ended = False
         while not ended and n_passes < max(max_iters, default=0):
-            order = random_state.permutation(len(rows)) if self.shuffle else None
+            order = random_state.permutation(len(rows)) if self.shuffle else np.arange(len(rows))
             trainer.run_pass(order)
             n_passes += 1
             ended = trainer.n_mistakes == 0 or self._has_stalled(trainer, len(rows), unit)
