@@ -37,12 +37,12 @@ from bakeoff.learners.trees.pruning.reduced_error import (
     sum_squares_at_nodes,
 )
 from bakeoff.learners.trees.pruning.subtree_raising import TrainingClasses, prune_with_raising
-from bakeoff.learners.trees.sklearn_tree import convert_to_sklearn, has_numeric_questions
+from bakeoff.learners.trees.sklearn_tree import convert_to_sklearn
 from bakeoff.learners.trees.splitting.splits import C45Rules
 from bakeoff.learners.trees.splitting.splitter import mark_averaged_features
 from bakeoff.learners.trees.target import IMPURITY, ClassTarget, NumericTarget, Target
 from bakeoff.learners.trees.training_table import TrainingTable, smallest_row_dtype
-from bakeoff.learners.trees.tree import Tree, compute_partial_dependence
+from bakeoff.learners.trees.tree import NodeTable, Tree, compute_partial_dependence, encode_cells
 
 __all__ = [
     "CLASSIFICATION",
@@ -55,6 +55,7 @@ __all__ = [
     "Frontier",
     "GrowthLimits",
     "NodeLosses",
+    "NodeTable",
     "NumericTarget",
     "PruningStep",
     "Target",
@@ -68,9 +69,9 @@ __all__ = [
     "count_errors_at_nodes",
     "count_features",
     "derive_limits",
+    "encode_cells",
     "grow_frontier",
     "grow_tree",
-    "has_numeric_questions",
     "list_alphas",
     "list_collapsed_nodes",
     "mark_averaged_features",
