@@ -97,38 +97,19 @@ class KNeighborsBase(Learner):
     path_parameters: ClassVar[tuple[str, ...]] = ("n_neighbors",)
     row_bounded_parameters: ClassVar[tuple[str, ...]] = ("n_neighbors",)
 
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: str | Callable[[np.ndarray], Any] = "uniform",
-        bandwidth: float = 1.0,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: str | Callable[..., float] = "minkowski",
-        p: float = 2,
-        metric_params: dict[str, Any] | None = None,
-        feature_weights: Any = None,
-        ties: str = "auto",
-        missing: str = "ignore",
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.bandwidth = bandwidth
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.feature_weights = feature_weights
-        self.ties = ties
-        self.missing = missing
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_neighbors: int
+    weights: str | Callable[[np.ndarray], Any]
+    bandwidth: float
+    algorithm: str
+    leaf_size: int
+    metric: str | Callable[..., float]
+    p: float
+    metric_params: dict[str, Any] | None
+    feature_weights: Any
+    ties: str
+    missing: str
+    categorical_features: Any
+    random_state: Any
 
     def path(self, X: Any, y: Any, parameter: str, values: Sequence[Any], sample_weight: Any = None) -> Iterator[Self]:
         """Fit once for many numbers of neighbours, which share one search (see `input_checks`)."""
@@ -466,22 +447,20 @@ class KNeighborsClassifier(ProbabilisticClassifier, KNeighborsBase):
         n_jobs: int | None = None,
         class_order: Any = None,
     ) -> None:
-        super().__init__(
-            n_neighbors,
-            weights=weights,
-            bandwidth=bandwidth,
-            algorithm=algorithm,
-            leaf_size=leaf_size,
-            metric=metric,
-            p=p,
-            metric_params=metric_params,
-            feature_weights=feature_weights,
-            ties=ties,
-            missing=missing,
-            categorical_features=categorical_features,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.bandwidth = bandwidth
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.feature_weights = feature_weights
+        self.ties = ties
+        self.missing = missing
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.class_order = class_order
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -641,22 +620,20 @@ categorical_features, random_state, n_jobs
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(
-            n_neighbors,
-            weights=weights,
-            bandwidth=bandwidth,
-            algorithm=algorithm,
-            leaf_size=leaf_size,
-            metric=metric,
-            p=p,
-            metric_params=metric_params,
-            feature_weights=feature_weights,
-            ties=ties,
-            missing=missing,
-            categorical_features=categorical_features,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.bandwidth = bandwidth
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.feature_weights = feature_weights
+        self.ties = ties
+        self.missing = missing
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.regression = regression
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
