@@ -26,7 +26,12 @@ from bakeoff.learners.trees.criteria import Criterion
 from bakeoff.learners.trees.frontier import MAX_SMALL_KEY, Frontier
 from bakeoff.learners.trees.splitting.partition import FeatureBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules, mark_first_of_runs, sum_within_runs
-from bakeoff.learners.trees.splitting.square_sums import SquareSums, count_classes, supports_square_sums
+from bakeoff.learners.trees.splitting.square_sums import (
+    SquareSums,
+    count_classes,
+    sum_before_classes,
+    supports_square_sums,
+)
 from bakeoff.learners.trees.target import SUM_BITS_PER_WORD, ClassTarget
 
 MIN_CLASSES_ADDED = 16
@@ -135,7 +140,7 @@ class SquareBlock(BinBlock):
         super().__init__(frontier, feature)
         node_classes = count_classes(self)  # (c, m)
         bits = int(self.total[0].max()).bit_length()
-        step, position = self._list_steps(node_classes.T.ravel(), bits)
+        step, position = self._list_steps(node_classes, bits)
         steps_of_bin = np.zeros(self.b * self.m * self.n_bins, dtype=np.int64)
         np.add.at(steps_of_bin, position.ravel(), step.ravel())
         steps_of_bin = steps_of_bin.reshape(self.b, -1)  # (b, m v)
@@ -153,13 +158,13 @@ class SquareBlock(BinBlock):
         right += np.einsum("km,km->m", node_classes, node_classes).repeat(self.n_bins)
         self.squares = SquareSums(weight, left, right)
 
-    def _list_steps(self, weight_of_class: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    def _list_steps(self, node_classes: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what each row adds to the word of its bin, and the position of the bin: both (b, n).
 
         Parameters
         ----------
-        weight_of_class : ndarray of shape (m c,), int
-            The T_k of the first node, then those of the second, and so on.
+        node_classes : ndarray of shape (c, m), int
+            The T_k of every node.
         bits : int
             The width of a weight.
         """
@@ -176,7 +181,7 @@ class SquareBlock(BinBlock):
             key_of_row = key_of_row << weight_bits | weights
 
         # Sorting integers by themselves is many times faster than sorting positions by integers.
-        end = weight_of_class.size * self.n_bins << weight_bits
+        end = node_classes.size * self.n_bins << weight_bits
         dtype = np.uint32 if end <= MAX_SMALL_KEY else np.uint64
         key = self.frontier.gather_bin_codes(self.feature, dtype)  # (b, n)
         key <<= dtype(weight_bits)
@@ -190,13 +195,12 @@ class SquareBlock(BinBlock):
 
         # Every feature has the same number of rows of a class in a node.
         class_in_node = (key[0] // dtype(self.n_bins)).astype(np.intp)
-        before_class = weight_of_class.cumsum() - weight_of_class  # (m c,)
-        steps = up_to - before_class.take(class_in_node)  # the o
+        steps = up_to - sum_before_classes(node_classes).take(class_in_node)  # the o
         # Compute w (2o - w), w T_k and w as fields of one word, in place.
         steps += steps
         steps -= weight
         steps <<= 3 * bits
-        steps += ((weight_of_class << bits) + 1).take(class_in_node)
+        steps += ((node_classes.T.ravel() << bits) + 1).take(class_in_node)
         steps *= weight
 
         # The position of a bin has the number of its node instead of that of its class.

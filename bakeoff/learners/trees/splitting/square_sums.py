@@ -6,13 +6,12 @@ If L_k and R_k are the weights of class k left and right of a cut, with totals W
 
 When a row of class k and weight w moves from right to left, and o is the resulting weight of its class on the left,
 Σ L² grows by w (2o - w) and Σ R² changes by w (2o - w) - 2 w T_k, where T_k is the class's weight in the node. So two
-prefix sums, of w (2o - w) and of w T_k, replace one for each class. The values o are obtained from prefix counts of
-several classes packed into one 64-bit word, whose fields only need to be large enough for the largest node, because
-differences are correct even if sums along the whole table overflow. If there are few cuts, all L_k are known, and
+prefix sums, of w (2o - w) and of w T_k, replace one for each class. The values o are prefix sums along the rows sorted
+by class. If there are few cuts, all L_k are known, and
 
     Σ R_k² = Σ T_k² - 2 Σ T_k L_k + Σ L_k²
 
-Cost: O(n) per feature and level, times one word for every 64 / log2(rows of the largest node) classes.
+Cost: O(n) per feature and level, and one sort of n integers.
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ from bakeoff.learners.trees.target import ClassTarget, Target
 
 MAX_CLASSES_SUMMED_APART = 3
 """Up to this number of classes, a prefix sum for each class is cheaper."""
-
-WORD_BITS = 64
 
 MAX_WEIGHT_FOR_INT64 = 1 << 15
 """The fourth power of a weight up to this fits into 64 bits."""
@@ -109,7 +106,7 @@ def scan_square_sums(block: FeatureBlock) -> SquareSums:
     c = node_classes.shape[0]
     class_in_node = block.node * c + codes
     right_steps = node_classes.T.ravel().take(class_in_node)  # (b, n), the T_k
-    left_steps = _count_class_up_to(block, codes, weight, node_classes)  # (b, n), the o
+    left_steps = _count_class_up_to(class_in_node, weight, node_classes)  # (b, n), the o
     # Compute w (2o - w) on the left and w T_k on the right, in place.
     left_steps += left_steps
     left_steps -= 1 if weight is None else weight
@@ -182,39 +179,37 @@ def count_classes(block: FeatureBlock) -> np.ndarray:
     return add_first_class(block.total).astype(np.int64)
 
 
-def _count_class_up_to(
-    block: FeatureBlock,
-    codes: np.ndarray,
-    weight: np.ndarray | None,
-    node_classes: np.ndarray,
-) -> np.ndarray:
+def _count_class_up_to(class_in_node: np.ndarray, weight: np.ndarray | None, node_classes: np.ndarray) -> np.ndarray:
     """Return the weight in the node of each row's class, up to and including the row's position: (b, n).
 
-    Without weights (b, n) every row has weight 1.
+    Parameters
+    ----------
+    class_in_node : ndarray of shape (b, n), int
+        node * c + class of each row, node after node.
+    weight : ndarray of shape (b, n) or None
+        Without weights, every row has weight 1.
+    node_classes : ndarray of shape (c, m)
+        The weight of each class in each node.
     """
-    # Classes share words: class k has a field of `bits` bits in one of them.
-    c = node_classes.shape[0]
-    bits = int(node_classes.max()).bit_length()
-    fields_per_word = WORD_BITS // bits
-    word_of_class, field_of_class = np.divmod(np.arange(c), fields_per_word)  # (c,)
-    shift = (field_of_class * bits).astype(np.uint64)  # (c,)
-    one_in_field = np.uint64(1) << shift  # (c,)
-    n_words = int(word_of_class[-1]) + 1
+    n = class_in_node.shape[1]
+    bits = n.bit_length()
+    # Sorting integers by themselves is many times faster than sorting positions by integers.
+    key = (class_in_node << bits) + np.arange(n)
+    key.sort(axis=1)
+    position = key & ((1 << bits) - 1)
+    if weight is None:
+        up_to = np.arange(1, n + 1)[None, :]
+    else:
+        up_to = np.take_along_axis(weight, position, axis=1).cumsum(axis=1)
+    # Every feature has the same number of rows of a class in a node.
+    before_class = sum_before_classes(node_classes).take(key[0] >> bits)  # (n,)
+    counted = np.empty_like(key)
+    np.put_along_axis(counted, position, up_to - before_class, axis=1)
+    return counted
 
-    counted = np.zeros(codes.shape, dtype=np.uint64)
-    for word in range(n_words):
-        is_in_word = (word_of_class == word).astype(np.uint64)  # (c,)
-        one = one_in_field * is_in_word  # (c,)
-        steps = one.take(codes)  # (b, n)
-        if weight is not None:
-            steps *= weight.view(np.uint64)
-        classes_in_word = node_classes.view(np.uint64) * one[:, None]  # (c, m)
-        up_to = _sum_within_nodes(steps, classes_in_word.sum(axis=0), block)
-        if n_words > 1:
-            # Only rows of the classes in this word have their own class in it.
-            up_to *= is_in_word.take(codes)
-        counted += up_to
-    # Extract the field of each row's class from its word.
-    counted >>= shift.take(codes)
-    counted &= np.uint64((1 << bits) - 1)
-    return counted.view(np.int64)
+
+def sum_before_classes(node_classes: np.ndarray) -> np.ndarray:
+    """Return the weight of all classes of all nodes before class k of node j, at j c + k, given (c, m): (m c,)."""
+    weight_of_class = node_classes.T.ravel()
+    before: np.ndarray = weight_of_class.cumsum() - weight_of_class
+    return before
