@@ -66,6 +66,11 @@ class LearnerTable(Mapping[str, type[BaseEstimator]]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._classes)
 
+    def find_name(self, kind: type) -> str:
+        """Return the name of a class, or an empty string, without importing the other learners."""
+        is_own = kind.__module__.startswith(f"{__name__}.")
+        return next((name for name, own in self._classes.items() if is_own and own == kind.__name__), "")
+
     def __len__(self) -> int:
         return len(self._classes)
 

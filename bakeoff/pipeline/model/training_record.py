@@ -9,15 +9,17 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from bakeoff.pipeline.experiment import Experiment, FittedModel
 from bakeoff.pipeline.stages.dataset import Column
 from bakeoff.pipeline.stages.dataset.table import BOOLEAN, DATE, NOMINAL, NUMERIC, ORDERED, make_column, select_features
 from bakeoff.pipeline.stages.preprocessing import list_kinds
+
+if TYPE_CHECKING:
+    from bakeoff.pipeline.experiment import Experiment, FittedModel
 
 N_BINS = 10
 """Numbers are counted between deciles, so that each bin contains about a tenth of the training rows."""

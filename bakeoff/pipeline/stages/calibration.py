@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 
 from bakeoff.pipeline.errors import UserError, did_you_mean, require_folds
+
+if TYPE_CHECKING:
+    from sklearn.calibration import CalibratedClassifierCV
 
 METHODS = {"platt": "sigmoid", "isotonic": "isotonic", "temperature": "temperature"}
 """The names of the methods here and in scikit-learn."""
@@ -103,6 +105,8 @@ class Calibration:
 
     def add_methods(self, learner: Any) -> Any:
         """Return an unfitted estimator with the methods that the calibrated learner will have."""
+        from sklearn.calibration import CalibratedClassifierCV
+
         return CalibratedClassifierCV(learner)
 
     def calibrate(self, model: Any, outputs: Outputs) -> CalibratedClassifierCV:
@@ -147,6 +151,8 @@ class Calibration:
 
     def _fit(self, outputs: Outputs, rows: np.ndarray) -> CalibratedClassifierCV:
         """Return calibrators fitted on some of the rows; their input is the position of a row."""
+        from sklearn.calibration import CalibratedClassifierCV
+
         recorded = FrozenEstimator(RecordedOutputs(outputs).fit())
         everything = np.arange(len(rows))
         # scikit-learn requires folds even if the model is not refitted, so one fold contains all rows.

@@ -127,10 +127,10 @@ def find_calculation(learner: Any, option: str) -> tuple[str, Calculation]:
     UserError
         The learner has none, or has a parameter that its calculation does not follow.
     """
-    names = [name for name, kind in REGISTRY.items() if type(learner) is kind and name in CALCULATIONS]
-    if not names:
+    name = REGISTRY.find_name(type(learner))
+    if name not in CALCULATIONS:
         raise UserError(f"learner={option} has no calculation by hand. {did_you_mean(option, CALCULATIONS)}")
-    calculation = CALCULATIONS[names[0]]
+    calculation = CALCULATIONS[name]
     defaults = type(learner)().get_params(deep=False)
     for key, value in learner.get_params(deep=False).items():
         is_restricted = key in calculation.restricted
@@ -142,9 +142,9 @@ def find_calculation(learner: Any, option: str) -> tuple[str, Calculation]:
             continue
         cure = f"it must be {join_words(map(str, allowed), 'or')}"
         if option not in REGISTRY:
-            cure = f"choose learner={names[0]} instead of learner={option}, which sets more such parameters"
+            cure = f"choose learner={name} instead of learner={option}, which sets more such parameters"
         raise UserError(f"learner.{key}={value} has no calculation by hand; {cure}.")
-    return names[0], calculation
+    return name, calculation
 
 
 def _calculate_rows(
