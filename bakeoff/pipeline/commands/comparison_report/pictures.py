@@ -21,6 +21,7 @@ from bakeoff.pipeline.commands.drawing.panels import (
     count_letters,
     fix_colours,
     in_style,
+    is_narrowed,
     make_panels,
     narrowed,
     render_for_page,
@@ -39,7 +40,6 @@ PDF = ".pdf"
 MAX_DRAWN_CONFIGURATIONS = 20
 """Maximum number of configurations in panels that have one row for each; the tables contain all of them."""
 WIDTH_INCHES = 9.0
-NOTE_LETTERS = 40
 MAX_COLUMNS = 4
 LINE_INCHES = 0.16
 """The distance between two lines of a name."""
@@ -65,7 +65,6 @@ def draw_critical_difference(
     *,
     numbers: Mapping[str, int],
     critical_difference: float = 0.0,
-    note: str = "",
 ) -> Figure:
     """Draw mean ranks on an axis with the best on the left, and bars over the indistinguishable groups.
 
@@ -81,8 +80,6 @@ def draw_critical_difference(
         Configuration -> the row of it in other pictures and tables, by which a page marks it in all of them.
     critical_difference : float
         The critical difference, drawn as a bar above the axis; 0 if the test has none.
-    note : str
-        The test, written above the axis.
 
     References
     ----------
@@ -91,9 +88,8 @@ def draw_critical_difference(
     ranks = np.array([*mean_ranks.values()])  # (k,)
     texts = {name: wrap_name(name, count_letters()) for name in mean_ranks}
     names = list(texts)
-    is_narrow = ROOM.get() < WIDTH_INCHES
-    # It has room for names on one side.
-    n_left = len(names) if is_narrow else (len(names) + 1) // 2
+    # A narrow figure has room for names on one side.
+    n_left = len(names) if is_narrowed() else (len(names) + 1) // 2
     first_row = 1 + BAR_LEVEL * len(groups)
     axes = _make_rank_axes(ranks, first_row + n_left, _measure_row([*texts.values()]), critical_difference)
     for level, group in enumerate(groups, 1):
@@ -104,15 +100,10 @@ def draw_critical_difference(
         for row, name in enumerate(own):
             _draw_name(axes, texts[name], mean_ranks[name], first_row + row, side).set_gid(f"row:{numbers[name]}")
     if critical_difference:
-        note = f"CD = {format_statistic(critical_difference)}" + (f" ({note})" if note else "")
         ends = [ranks.min(), ranks.min() + critical_difference]
         axes.plot(ends, [CRITICAL_ROW, CRITICAL_ROW], "|-", color=TEXT_COLOUR)
-    place, side = ranks.min(), "left"
-    if is_narrow:
-        # The note has room above the names.
-        note, place, side = wrap_name(note, NOTE_LETTERS), axes.get_xlim()[1], "right"
-    annotation = axes.annotate(note, (place, CRITICAL_ROW), (0, 5), textcoords="offset points", ha=side)
-    annotation.set_in_layout(not is_narrow)
+        note = f"CD = {format_statistic(critical_difference)}"
+        axes.annotate(note, (ends[0], CRITICAL_ROW), (0, 5), textcoords="offset points")
     return axes.figure  # type: ignore[return-value]
 
 
@@ -177,10 +168,10 @@ def draw_ranks(comparison: Comparison, result: MetricResult) -> Picture | None:
         overall.groups,
         numbers={row.name: number for number, row in enumerate(comparison.configurations)},
         critical_difference=overall.critical_difference if overall.test == NEMENYI else 0.0,
-        note=f"{overall.test_name}, α = {comparison.settings.alpha:g}",
     )
     caption = f"Mean ranks by {comparison.find_metric(result.metric).label} over {len(overall.datasets)} datasets."
-    return figure, f"{caption} No two with a dot on the same bar differ significantly by {overall.test_name}."
+    test = f"{overall.test_name}, α = {comparison.settings.alpha:g}"
+    return figure, f"{caption} No two with a dot on the same bar differ significantly by {test}."
 
 
 @in_style()

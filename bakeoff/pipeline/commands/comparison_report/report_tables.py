@@ -17,7 +17,7 @@ from bakeoff.pipeline.commands.comparison_report.comparison import (
 )
 from bakeoff.pipeline.commands.significance.folds import BOUNDED, POWER
 from bakeoff.pipeline.tables.report import Section
-from bakeoff.pipeline.tables.table import BEST_SIGN, CODE, EMPTY, NAME, NUMBER, TEXT, Cell, Row, Table, make_table
+from bakeoff.pipeline.tables.table import BEST_SIGN, EMPTY, NAME, NUMBER, TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.wording import (
     ABSENT,
     count_nouns,
@@ -215,30 +215,6 @@ def _choose_pairs(comparison: Comparison, pairs: Sequence[Any], best: str) -> tu
 def _name_pair(pair: PairResult | OverallPair) -> Cell:
     sign = TOLD_APART if pair.is_told_apart else NOT_TOLD_APART
     return Cell(f"{pair.first} {sign} {pair.second}", NAME, is_best=pair.is_told_apart)
-
-
-def tabulate_datasets(comparison: Comparison) -> Table:
-    """Return the datasets with the digests of their rows and of their splits."""
-    columns = (
-        "dataset",
-        Cell("evaluation", TEXT),
-        "scores per cell",
-        "looks",
-        Cell("digest", CODE),
-        Cell("splits", CODE),
-    )
-    rows = [
-        [
-            dataset.name,
-            dataset.evaluation,
-            str(dataset.n_folds),
-            format_count(dataset.n_looks),
-            dataset.digest,
-            " ".join(dataset.splits_digests),
-        ]
-        for dataset in comparison.datasets
-    ]
-    return make_table("Datasets", columns, rows)
 
 
 def describe_overall(overall: OverallResult) -> list[str]:

@@ -15,11 +15,12 @@ import pandas as pd
 
 from bakeoff.pipeline.commands.comparison_report.comparison import Comparison
 from bakeoff.pipeline.commands.comparison_report.latex_tables import hide_folders, write_tables
-from bakeoff.pipeline.commands.comparison_report.report_tables import iterate_result, tabulate_datasets
+from bakeoff.pipeline.commands.comparison_report.report_tables import iterate_result
 from bakeoff.pipeline.tables.document import render_document
 from bakeoff.pipeline.tables.markup import render_template
 from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.tables.report import TEXT_FORMATS, Report
+from bakeoff.pipeline.text.wording import format_count
 
 TEMPLATE = Path(__file__).parent / "page.html"
 
@@ -50,8 +51,8 @@ def render_page(comparison: Comparison) -> str:
             "pictures": render_pictures(comparison, result, str(number)),
             "others": others,
         })  # fmt: skip
-    values = {"comparison": comparison, "blocks": blocks, "datasets": tabulate_datasets(comparison)}
-    return render_template(TEMPLATE, {**values, "predictions": render_predictions(comparison)})
+    values = {"comparison": comparison, "blocks": blocks, "predictions": render_predictions(comparison)}
+    return render_template(TEMPLATE, values, {"count": format_count})
 
 
 def _hide_folders(comparison: Comparison) -> Comparison:

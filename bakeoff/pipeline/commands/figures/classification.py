@@ -135,9 +135,8 @@ class ClassFigure(RunFigure):
             # scikit-learn's displays add a legend to each panel.
             if (legend := axes.get_legend()) is not None:
                 legend.remove()
-            axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04), xlabel="", ylabel="", aspect="equal")
-            axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-            axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
+            ticks: Any = {"xticks": [0, 0.5, 1], "yticks": [0, 0.5, 1]}
+            axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.04), xlabel="", ylabel="", aspect="equal", **ticks)
             axes.grid()
             add_title(axes, str(label), note)
         add_heading(figure, run.title)

@@ -1,9 +1,8 @@
 """The influence of columns on predictions: importances as bars."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import pandas as pd
@@ -12,11 +11,10 @@ from matplotlib.figure import Figure
 from bakeoff.pipeline.commands.drawing.panels import (
     CLASS_COLOURS,
     MUTED_COLOUR,
-    ROOM,
     TEXT_COLOUR,
     add_title,
     count_letters,
-    in_style,
+    is_narrowed,
     make_panels,
     wrap_name,
 )
@@ -84,42 +82,24 @@ class Importances(TabulatedFigure):
     def draw_table(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
         """Draw a bar for each column, with the most important one on top."""
         drawn = table.nlargest(MAX_BARS, "mean")
-        names = [self.get_label(name) for name in drawn["column"]]
         change = "fall" if run.experiment.headline_metric.greater_is_better else "rise"
         label = f"{change} in {self.get_label(run.experiment.headline)} on test rows if the column is permuted"
-        deviations = drawn["std"].to_numpy() if len(run.folds) > 1 else None
-        figure = draw_importances(names, drawn["mean"].to_numpy(), deviations, label)
+        # In a narrow figure, titles and labels have more lines.
+        frame = FRAME_INCHES + LINES_INCHES * is_narrowed()
+        figure, (axes,) = make_panels(width=WIDTH_INCHES, height=frame + BAR_INCHES * len(drawn))
+        # Positions are used instead of names, because two names may be equal after truncation.
+        positions = np.arange(len(drawn))
+        deviations = drawn["std"] if len(run.folds) > 1 else None
+        style: Any = {"color": CLASS_COLOURS[0], "alpha": BAR_OPACITY, "ecolor": TEXT_COLOUR}
+        axes.barh(positions, drawn["mean"], xerr=deviations, **style)
+        axes.set_yticks(positions, [cut_text(self.get_label(name), count_letters()) for name in drawn["column"]])
+        axes.set_ylim(len(drawn) - 0.4, -0.6)
+        axes.axvline(0, color=MUTED_COLOUR, linewidth=0.8)
+        axes.grid(axis="x")
+        # The label has room below the names.
+        axes.set_xlabel(wrap_name(label, int(LABEL_LETTERS_PER_INCH * figure.get_figwidth())), loc="right")
         note = run.describe_folds()
         if len(drawn) < len(table):
             note += f"\nthe first {len(drawn)} of {len(table)} columns"
-        add_title(figure.axes[0], run.title, note)
+        add_title(axes, run.title, note)
         return figure
-
-
-@in_style()
-def draw_importances(
-    names: Sequence[str], means: np.ndarray, deviations: np.ndarray | None, score_change: str
-) -> Figure:
-    """Draw a bar for each column, with whiskers of one standard deviation.
-
-    Parameters
-    ----------
-    names : sequence of n str
-    means : ndarray of shape (n,)
-    deviations : ndarray of shape (n,) or None
-    score_change : str
-        The label of the axis, such as "fall in accuracy".
-    """
-    # In a narrow figure, titles and labels have more lines.
-    frame = FRAME_INCHES + LINES_INCHES * (ROOM.get() < WIDTH_INCHES)
-    figure, (axes,) = make_panels(width=WIDTH_INCHES, height=frame + BAR_INCHES * len(names))
-    # Positions are used instead of names, because two names may be equal after truncation.
-    positions = np.arange(len(names))
-    axes.barh(positions, means, xerr=deviations, color=CLASS_COLOURS[0], alpha=BAR_OPACITY, ecolor=TEXT_COLOUR)
-    axes.set_yticks(positions, [cut_text(name, count_letters()) for name in names])
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.axvline(0, color=MUTED_COLOUR, linewidth=0.8)
-    axes.grid(axis="x")
-    # It has room below the names.
-    axes.set_xlabel(wrap_name(score_change, int(LABEL_LETTERS_PER_INCH * figure.get_figwidth())), loc="right")
-    return figure

@@ -296,31 +296,26 @@ class RunFigure(ABC):
     def save(self, folder: Path, experiment: Experiment, folds: Sequence[FoldResult], model: FittedModel) -> None:
         """Draw the figure into a PNG file in the folder."""
         run = FinishedRun(experiment, folds, model)
-        table = self._measure(run)
-        if table is not None:
-            write_csv(table, (folder / self.file).with_suffix(".csv"))
         with in_style():
-            figure = self._draw(run, table)
+            figure, table = self.draw_measured(run)
+            if table is not None:
+                write_csv(table, (folder / self.file).with_suffix(".csv"))
             # Without Matplotlib's version, equal runs produce equal bytes.
             figure.savefig(folder / self.file, dpi=DOTS_PER_INCH, metadata={"Software": "bakeoff"})
 
     def render(self, run: FinishedRun, description: str) -> str:
         """Return the figure as SVG elements for a page, with a description for readers who cannot see it."""
-        table = self._measure(run)
         name = Path(self.file).stem
         with in_style():
             with narrowed():
-                narrow = self._draw(run, table)
+                narrow = self.draw(run)
             if self.is_wide:
-                return render_for_page(self._draw(run, table), narrow, name, description)
+                return render_for_page(self.draw(run), narrow, name, description)
         return render_svg(narrow, name, description)
 
-    def _measure(self, run: FinishedRun) -> pd.DataFrame | None:
-        """Return the table of a figure that is drawn from one."""
-        return None
-
-    def _draw(self, run: FinishedRun, table: Any) -> Figure:
-        return self.draw(run)
+    def draw_measured(self, run: FinishedRun) -> tuple[Figure, pd.DataFrame | None]:
+        """Draw the figure, and return it with the table from which it is drawn, if there is one."""
+        return self.draw(run), None
 
     def get_label(self, name: str) -> str:
         """Return the text for a column, the target or a score; a long name without a label is truncated."""
@@ -351,10 +346,9 @@ class TabulatedFigure(RunFigure):
 
     def draw(self, run: FinishedRun) -> Figure:
         """Measure and draw."""
-        return self.draw_table(run, self.measure(run))
+        return self.draw_measured(run)[0]
 
-    def _measure(self, run: FinishedRun) -> pd.DataFrame:
-        return self.measure(run)
-
-    def _draw(self, run: FinishedRun, table: pd.DataFrame) -> Figure:
-        return self.draw_table(run, table)
+    def draw_measured(self, run: FinishedRun) -> tuple[Figure, pd.DataFrame]:
+        """Measure and draw, and return both."""
+        table = self.measure(run)
+        return self.draw_table(run, table), table

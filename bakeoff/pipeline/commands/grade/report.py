@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 
 from bakeoff.pipeline.commands.grade.grading import ClassMarks
 from bakeoff.pipeline.commands.grade.marking import EMPTY, FOLLOWS, RIGHT, UNREAD, WRONG, Mark
-from bakeoff.pipeline.commands.work.calculation import write_formula, write_ranges
+from bakeoff.pipeline.commands.work.calculation import write_formula
 from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.tables.report import Report, Section, render_page
 from bakeoff.pipeline.tables.table import TEXT, Cell, align_lines, make_table
@@ -141,3 +142,18 @@ def write_claims(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     table = pd.DataFrame(rows)
     write_csv(table, folder / "marks.csv")
     write_page(folder / "class.html", "Marks of the class", [], {"Configurations": table})
+
+
+def write_ranges(numbers: Sequence[int]) -> str:
+    """Return numbers with ranges in place of consecutive ones.
+
+    Examples
+    --------
+    >>> write_ranges([1, 2, 3, 7, 9, 10])
+    '1–3, 7, 9, 10'
+    """
+    ranges = []
+    for _, group in groupby(enumerate(sorted(numbers)), lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        ranges.append(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)))
+    return ", ".join(ranges)

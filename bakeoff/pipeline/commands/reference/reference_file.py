@@ -205,12 +205,10 @@ def measure_improvability(comparison: Comparison) -> dict[str, float]:
     metric, overall = comparison.metrics[0], comparison.results[0].overall
     if overall is None:
         return {}
-    names = [*overall.mean_ranks]
-    means = tabulate_means(comparison.results[0].datasets, names).loc[list(overall.datasets)]
+    means = tabulate_means(comparison.results[0].datasets, [*overall.mean_ranks]).loc[[*overall.datasets]]
     errors = metric.bounds[1] - means if metric.greater_is_better else means
-    shares = 1 - errors.rdiv(errors.min(axis=1), axis=0)
-    # A score without a greatest value has no errors, and without any error there is nothing to improve.
-    return {} if np.isinf(errors).any(axis=None) else shares.fillna(0).mean().to_dict()
+    # Where no error is left, there is nothing to improve.
+    return (1 - errors.rdiv(errors.min(axis=1), axis=0)).mask(errors == 0, 0).mean().to_dict()
 
 
 def describe_distances(comparison: Comparison, rows: Collection[str]) -> Iterator[str]:

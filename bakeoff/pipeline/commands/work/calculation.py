@@ -4,9 +4,8 @@ Steps write numbers with all their digits; a format rounds them.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -130,18 +129,3 @@ def write_formula(formula: str, digits: int) -> str:
 def is_number(text: str) -> bool:
     """Whether a text is a number, or the box of one."""
     return text.endswith(BOX) or re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", text) is not None
-
-
-def write_ranges(numbers: Sequence[int]) -> str:
-    """Return numbers with ranges in place of consecutive ones.
-
-    Examples
-    --------
-    >>> write_ranges([1, 2, 3, 7, 9, 10])
-    '1–3, 7, 9, 10'
-    """
-    ranges = []
-    for _, group in groupby(enumerate(sorted(numbers)), lambda pair: pair[1] - pair[0]):
-        run = [number for _, number in group]
-        ranges.append(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)))
-    return ", ".join(ranges)

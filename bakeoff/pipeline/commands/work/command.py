@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bakeoff.pipeline.commands.work.request import WorkRequest
+from bakeoff.pipeline.commands.work.request import MAX_WIDTH, WorkRequest
 from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tables.document import Answer
@@ -68,8 +68,8 @@ def make_sheet(request: WorkRequest) -> tuple[HandCalculation, HandCalculation]:
     return blank_results(calculation, request.blank, request.seed, request.digits), calculation
 
 
-def render(calculation: HandCalculation, form: str, digits: int) -> str:
-    """Return a calculation in one of the formats of a request."""
+def render(calculation: HandCalculation, form: str, digits: int, width: int = MAX_WIDTH) -> str:
+    """Return a calculation in one of the formats of a request, as text in lines of at most a number of characters."""
     # Each format is imported only if it is needed.
     if form == "html":
         from bakeoff.pipeline.commands.work.page import render_page
@@ -81,22 +81,20 @@ def render(calculation: HandCalculation, form: str, digits: int) -> str:
         return render_latex(calculation, digits)
     from bakeoff.pipeline.commands.work.text import render_markdown_steps, render_text
 
-    return (render_text if form == TERMINAL else render_markdown_steps)(calculation, digits)
+    if form == TERMINAL:
+        return render_text(calculation, digits, width)
+    return render_markdown_steps(calculation, digits)
 
 
 def _write(calculation: HandCalculation, path: Path | None, request: WorkRequest) -> None:
     """Write a calculation to a file, or to standard output with lines as long as those of the terminal."""
-    from bakeoff.pipeline.commands.work.text import MAX_WIDTH, render_text
-
     form = request.find_format(path)
     if path is not None:
         write_whole(path, render(calculation, form, request.digits))
         print_note(f"the calculation is in {path}")
-    elif form == TERMINAL:
-        columns = shutil.get_terminal_size((MAX_WIDTH, 0)).columns
-        sys.stdout.write(render_text(calculation, request.digits, min(columns, MAX_WIDTH)))
-    else:
-        sys.stdout.write(render(calculation, form, request.digits))
+        return
+    columns = shutil.get_terminal_size((MAX_WIDTH, 0)).columns
+    sys.stdout.write(render(calculation, form, request.digits, min(columns, MAX_WIDTH)))
 
 
 def make_class_sheet(request: WorkRequest, number: int) -> tuple[HandCalculation, HandCalculation]:

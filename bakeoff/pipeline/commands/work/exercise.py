@@ -23,7 +23,6 @@ GIVEN = ("α", "λ", "η", "h", "q", "C")
 """Parameters and the query, which the reader cannot calculate."""
 SECRET = re.compile(r"\d+\.\d{2,}(e[+-]?\d+)?|\d+/\d+|√\d+|\(.*,.*\)")
 """A result that is recognised where it occurs again, unlike a single digit."""
-NOTHING = re.compile("(?!)")
 CONDITION = re.compile(" [=<≥] ")
 """Separates the name of a feature in the place of a node."""
 ROWS = "rows "
@@ -218,7 +217,8 @@ def list_results(step: Step) -> Iterator[str]:
 
 def _conceal(step: Step, choices: Sequence[str], results: Sequence[str]) -> Step:
     """Return a step without its drawing, and without what follows from earlier choices and results."""
-    pattern = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, results))})(?![\w.])") if results else NOTHING
+    # Nothing matches (?!).
+    pattern = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, results)) or '(?!)'})(?![\w.])")
 
     def hide(cell: Any) -> Any:
         return pattern.sub(BOX, f"{cell}") if isinstance(cell, str | float) else cell

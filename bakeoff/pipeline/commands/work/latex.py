@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bakeoff.learners.definitions.steps import Step
 from bakeoff.pipeline.commands.work.calculation import BOX, NAMED_BOX, HandCalculation
-from bakeoff.pipeline.commands.work.text import list_tables, round_steps, split_table, tabulate_rows, tabulate_step
+from bakeoff.pipeline.commands.work.text import list_tables, round_steps, split_table, tabulate_step
 from bakeoff.pipeline.tables.markup import LATEX_SIGNS
 from bakeoff.pipeline.tables.table import NAME, NUMBER, Cell, Table
 
@@ -115,8 +115,8 @@ def render_latex(calculation: HandCalculation, digits: int) -> str:
     """Return a calculation as a LaTeX document."""
     lines = [PREAMBLE, rf"\section*{{{escape(calculation.title)}}}"]
     lines += [rf"{escape(line)}\par" for line in calculation.header]
-    for title, rows in list_tables(calculation):
-        lines += [rf"\subsection*{{{title}}}", *_write_table(tabulate_rows(rows))]
+    for table in list_tables(calculation):
+        lines += [rf"\subsection*{{{table.title}}}", *_write_table(table)]
     lines.append(r"\subsection*{Calculation}")
     for number, step in round_steps(calculation, digits):
         lines += _write_step(number, step)

@@ -2,20 +2,19 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bakeoff.learners.definitions.steps import Branch, Step
+from bakeoff.learners.definitions.steps import Branch
 from bakeoff.pipeline.commands.work.calculation import (
     EQUALS,
     NAMED_BOX,
     HandCalculation,
     split_formula,
     write_formula,
-    write_ranges,
 )
-from bakeoff.pipeline.commands.work.text import list_tables, tabulate_rows
+from bakeoff.pipeline.commands.work.text import list_tables
 from bakeoff.pipeline.tables.markup import render_template
 
 TEMPLATE = Path(__file__).with_name("page.html")
@@ -32,15 +31,6 @@ TERM = re.compile(r"\S*<math>\S*")
 """What stands together with a fraction in a line."""
 
 
-@dataclass(frozen=True)
-class ShownStep:
-    """A step with its picture, if that is another one than before, and the kind of what it shows."""
-
-    step: Step
-    picture: str = ""
-    kind: str = ""
-
-
 def render_page(calculation: HandCalculation, digits: int) -> str:
     """Return a calculation as an HTML page.
 
@@ -53,22 +43,25 @@ def render_page(calculation: HandCalculation, digits: int) -> str:
     rows, steps = draw_steps(calculation, digits)
     values = {
         "calculation": calculation,
-        "tables": [replace(tabulate_rows(table), title=title) for title, table in list_tables(calculation)],
+        "tables": [*list_tables(calculation)],
         "rows": rows,
         "steps": steps,
         "is_sheet": calculation.code and not calculation.learner_answer,
-        "is_drawn": any(shown.picture for shown in steps),
+        "is_drawn": any(shown["picture"] for shown in steps),
     }
 
     def write(text: object) -> Any:
         return write_markup(str(text), digits)
 
-    filters = {"formula": write, "parts": lambda text: map(write, split_equations(text)), "ranges": write_ranges}
+    filters = {"formula": write, "parts": lambda text: map(write, split_equations(text))}
     return render_template(TEMPLATE, values, filters)
 
 
-def draw_steps(calculation: HandCalculation, digits: int) -> tuple[str, list[ShownStep]]:
-    """Return the picture of the rows, to which those of steps refer, and the steps with their pictures."""
+def draw_steps(calculation: HandCalculation, digits: int) -> tuple[str, list[dict[str, Any]]]:
+    """Return the picture of the rows, to which those of steps refer, and the steps with their pictures.
+
+    A step has a picture if it shows something else than that of the step before.
+    """
     from bakeoff.pipeline.commands.drawing.steps import StepPictures
 
     pictures = StepPictures(calculation.problem, calculation.learner)
@@ -81,7 +74,7 @@ def draw_steps(calculation: HandCalculation, digits: int) -> tuple[str, list[Sho
             last = step.drawing
             drawing = round_branch(last, digits) if isinstance(last, Branch) else last
             picture = pictures.render(drawing, f"picture-{number}")
-        shown.append(ShownStep(step, picture, type(step.drawing).__name__.lower()))
+        shown.append({"step": step, "picture": picture, "kind": type(step.drawing).__name__.lower()})
     return pictures.rows, shown
 
 

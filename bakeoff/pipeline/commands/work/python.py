@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from os import PathLike, fspath
@@ -31,10 +31,6 @@ def work(
     dataset: Any = None,
     target: str | None = None,
     query: Any = None,
-    rows: int | Iterable[int] | None = None,
-    columns: Iterable[str] | None = None,
-    validation: Iterable[int] | str | PathLike[str] | None = None,
-    digits: int = WorkRequest.digits,
     **keys: Any,
 ) -> WorkResult:
     """Calculate by hand what a learner predicts from a small table.
@@ -47,17 +43,10 @@ def work(
         As for `bakeoff.run`.
     query : DataFrame of shape (m, d), mapping, list of mappings, or path, optional
         The row or rows to predict; by default the first row.
-    rows : int or iterable of int, optional
-        The rows to use: the number of first rows, or their numbers from 1; by default all, of which there may be 60.
-    columns : iterable of str, optional
-        The columns to use; by default all, of which there may be 12.
-    validation : iterable of int, or path, optional
-        The rows on which a tree is pruned.
-    digits : int
-        Decimals of the numbers on the page.
     **keys
-        Further keys, such as ``learner="knn"`` and ``learner__n_neighbors=3``, or ``step="entropy"`` with the numbers
-        of a single step.
+        Further keys of the command, such as ``learner="knn"``, ``learner__n_neighbors=3``, ``rows=14`` or
+        ``rows=[1, 4, 7]``, ``columns=["age"]``, ``validation=[11, 12]`` and ``digits=2``, or ``step="entropy"`` with
+        the numbers of a single step.
 
     Returns
     -------
@@ -80,23 +69,17 @@ def work(
     """
     query_notes: tuple[str, ...] = ()
     if query is not None and not isinstance(query, str | PathLike):
-        frame = pd.DataFrame([query]) if isinstance(query, Mapping) else query
-        frame = pd.DataFrame(frame) if isinstance(frame, list | tuple) else frame
+        frame = pd.DataFrame([query] if isinstance(query, Mapping) else query)
         query, query_notes = write_frame(frame, QUERY_NAME)
-    own: dict[str, Any] = {
-        "query": None if query is None else fspath(query),
-        "rows": _write_numbers(rows),
-        "columns": None if columns is None else tuple(columns),
-        "validation": _write_numbers(validation),
-    }
     data_words, notes = describe_data(dataset, target, None)
     request = read_request("work", WorkRequest, [*data_words, *read_words(words, keys)])
     for key in COMMAND_KEYS:
         if getattr(request, key) != getattr(WorkRequest, key):
             raise UserError(f"{key}= is a key of the command bakeoff work, which writes files; html is the page.")
-    given = {key: value for key, value in own.items() if value is not None}
+    if query is not None:
+        request = replace(request, query=fspath(query))
     with own_process_state():
-        result = WorkResult(calculate(replace(request, digits=digits, **given)), digits, (*notes, *query_notes))
+        result = WorkResult(calculate(request), request.digits, (*notes, *query_notes))
     warn_of(result.notes)
     return result
 
@@ -153,12 +136,3 @@ class WorkResult:
         return (
             f'<iframe title="{escape(self.calculation.title)}" style="{style}" srcdoc="{escape(self.html)}"></iframe>'
         )
-
-
-def _write_numbers(given: Any) -> str | None:
-    """Return numbers of rows, or a path, as on the command line."""
-    if given is None:
-        return None
-    if isinstance(given, str | PathLike):
-        return fspath(given)
-    return str(given) if isinstance(given, int) else str([int(number) for number in given])

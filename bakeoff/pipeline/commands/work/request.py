@@ -12,6 +12,8 @@ from bakeoff.pipeline.tables.output_file import CALCULATION
 FORMATS = tuple(CALCULATION.formats.values())
 RANDOM = "random"
 MAX_DIGITS = 15
+MAX_WIDTH = 100
+"""The number of characters in a line, unless the terminal is narrower."""
 MAX_STUDENTS = 999
 DEFAULT_ROWS = "8"
 MIN_ROWS, MAX_ROWS = 4, 60

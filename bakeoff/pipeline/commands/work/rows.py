@@ -10,7 +10,6 @@ from sklearn.pipeline import Pipeline
 
 from bakeoff.learners.definitions.scaling import FORMULAS, scale, work_scale
 from bakeoff.learners.definitions.steps import Problem, Step
-from bakeoff.pipeline.commands.work.calculation import write_ranges
 from bakeoff.pipeline.commands.work.request import MAX_ROWS, WorkRequest
 from bakeoff.pipeline.config.options import load_yaml
 from bakeoff.pipeline.errors import UserError, did_you_mean, is_whole
@@ -18,7 +17,7 @@ from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset, convert, files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout
 from bakeoff.pipeline.stages.dataset.table import select_features
-from bakeoff.pipeline.text.wording import expand_home, join_words
+from bakeoff.pipeline.text.wording import expand_home, join_words, name_first
 
 MAX_COLUMNS = 12
 PLACE = "preprocessing"
@@ -44,16 +43,6 @@ class WorkedRows:
     queries: pd.DataFrame
     validation_X: pd.DataFrame
     validation_y: np.ndarray
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """The training rows with the target: shape (n, d + 1)."""
-        return self.X.assign(**{self.target: self.y})
-
-    @property
-    def validation_table(self) -> pd.DataFrame:
-        """The validation rows with the target: shape (v, d + 1)."""
-        return self.validation_X.assign(**{self.target: self.validation_y})
 
 
 def choose_rows(experiment: Experiment, request: WorkRequest) -> tuple[Experiment, WorkedRows]:
@@ -142,7 +131,7 @@ def _read_numbers(key: str, text: str | None, known: list[int]) -> list[int]:
     if not is_list or len(set(numbers)) < len(numbers) or not set(numbers) <= set(known):
         raise UserError(
             f"{key}={text} must be a number of rows, such as 14, or a list of different rows, such as [1,4,7]; there "
-            f"are rows {write_ranges(known)}."
+            f"are rows {name_first(map(str, known))}."
         )
     return numbers
 

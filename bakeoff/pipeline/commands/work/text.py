@@ -4,27 +4,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from textwrap import wrap
 
-import pandas as pd
-
 from bakeoff.learners.definitions.steps import Step
 from bakeoff.pipeline.commands.work.calculation import HandCalculation, is_number, write_formula
 from bakeoff.pipeline.commands.work.exercise import list_places, write_places
-from bakeoff.pipeline.tables.markup import escape_markdown, render_markdown
+from bakeoff.pipeline.tables.markup import escape_markdown, render_markdown, render_section
 from bakeoff.pipeline.tables.table import NAME, NUMBER, TEXT, Cell, Table, align_lines, make_table, split_columns
 from bakeoff.pipeline.text.wording import show_controls
 
 INDENT = "    "
-MAX_WIDTH = 100
-"""The number of characters in a line, unless the terminal is narrower."""
 
 
-def render_text(calculation: HandCalculation, digits: int, width: int = MAX_WIDTH) -> str:
+def render_text(calculation: HandCalculation, digits: int, width: int) -> str:
     """Return a calculation as lines of text with at most a number of characters."""
     lines = [calculation.title, ""]
     for line in calculation.header:
         lines += [*_wrap(line, width), ""]
-    for title, rows in list_tables(calculation):
-        lines += [title, *_align_parts(tabulate_rows(rows), width), ""]
+    for table in list_tables(calculation):
+        lines += [table.title, *_align_parts(table, width), ""]
     for number, step in round_steps(calculation, digits):
         lines += [*_write_step(number, step, width), ""]
     for note in calculation.notes:
@@ -37,8 +33,8 @@ def render_markdown_steps(calculation: HandCalculation, digits: int) -> str:
     lines = [f"# {escape_markdown(calculation.title)}", ""]
     for line in calculation.header:
         lines += [escape_markdown(line), ""]
-    for title, rows in list_tables(calculation):
-        lines += [f"## {title}", "", *render_markdown(tabulate_rows(rows)), ""]
+    for table in list_tables(calculation):
+        lines += render_section(table)
     lines += ["## Calculation", ""]
     for number, step in round_steps(calculation, digits):
         first, *others = _list_markdown(step)
@@ -48,21 +44,18 @@ def render_markdown_steps(calculation: HandCalculation, digits: int) -> str:
     return show_controls("\n".join(lines).rstrip("\n") + "\n")
 
 
-def list_tables(calculation: HandCalculation) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the titles and rows of the tables that a calculation begins with."""
+def list_tables(calculation: HandCalculation) -> Iterator[Table]:
+    """Yield the tables that a calculation begins with, with the numbers of their rows."""
     tables = {
         "Training rows": calculation.table,
         "Validation rows": calculation.validation,
         "Queries": calculation.queries,
     }
-    yield from ((title, rows) for title, rows in tables.items() if len(rows))
-
-
-def tabulate_rows(rows: pd.DataFrame) -> Table:
-    """Return rows as a table with the numbers of its index."""
-    pairs = zip(rows.index, rows.to_numpy(object), strict=True)
-    cells = [[str(number), *map(_write_cell, row)] for number, row in pairs]
-    return _make_table([str(rows.index.name), *map(str, rows.columns)], cells)
+    for title, rows in tables.items():
+        if len(rows):
+            pairs = zip(rows.index, rows.to_numpy(object), strict=True)
+            cells = [[str(number), *map(_write_cell, row)] for number, row in pairs]
+            yield _make_table([str(rows.index.name), *map(str, rows.columns)], cells, title)
 
 
 def tabulate_step(step: Step) -> Table:
@@ -103,12 +96,12 @@ def place_step(step: Step, n_rows: int) -> str:
     return ", ".join(filter(None, (step.place, rows)))
 
 
-def _make_table(headings: Iterable[str], rows: Sequence[Sequence[str]]) -> Table:
+def _make_table(headings: Iterable[str], rows: Sequence[Sequence[str]], title: str = "") -> Table:
     """Return a table in which the columns of numbers are marked as such."""
     names = list(headings)
     kinds = [NUMBER if all(is_number(row[j]) for row in rows) else TEXT for j in range(len(names))]
     columns = [Cell(name, kind) for name, kind in zip(names, [NAME, *kinds[1:]], strict=True)]
-    return make_table("", columns, rows)
+    return make_table(title, columns, rows)
 
 
 def _write_step(number: int, step: Step, width: int) -> Iterator[str]:

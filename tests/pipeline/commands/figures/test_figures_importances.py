@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from doubles import experiment as make_experiment
+from finished_runs import finish
 
 from bakeoff.learners import REGISTRY
-from bakeoff.pipeline.commands.figures.importances import Importances, draw_importances
+from bakeoff.pipeline.commands.figures.importances import Importances
 from bakeoff.pipeline.experiment import evaluate_splits, fit_final_model
 from bakeoff.pipeline.stages.dataset import read_table
+from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.tables.output_file import NUMBER
 from bakeoff.pipeline.tracking.card import write_tables
 
 
 def test_importances_have_bars_with_whiskers_the_first_on_top() -> None:
-    (axes,) = draw_importances(["a", "b, c"], np.array([0.25, -0.5]), np.array([0.125, 0.0]), "fall").axes
+    table = pd.DataFrame({"column": ["b, c", "a"], "mean": [-0.5, 0.25], "std": [0.0, 0.125]})
+    (axes,) = Importances().draw_table(finish(make_experiment(splitter=KFold(folds=3))), table).axes
     bars: list[Any] = list(axes.patches)
     assert [bar.get_width() for bar in bars] == [0.25, -0.5]
     whiskers: Any = axes.collections[0]
