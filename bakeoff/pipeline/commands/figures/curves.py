@@ -364,7 +364,7 @@ class Residuals(RunFigure):
         target = self.label_column(run, run.experiment.dataset.target)
         kinds: Any = {
             "actual_vs_predicted": (run.title, run.describe_test_rows(), f"true {target}"),
-            "residual_vs_predicted": ("Residuals", spread, "true - predicted"),
+            "residual_vs_predicted": ("Residuals", spread, "true minus predicted"),
         }
         for axes, (kind, (title, note, ylabel)) in zip(panels, kinds.items(), strict=True):
             # Both panels show the same rows, and drawing the figure again shows them again.
