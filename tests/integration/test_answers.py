@@ -46,22 +46,18 @@ class Loud(DummyClassifier):
 NOISE = ("printed by Python", "written to the descriptor", "printed by another process", "printed by C")
 COMMANDS: Mapping[str, tuple[Sequence[str], str, int]] = {
     "a sweep": (SWEEP, "sweep", 0),
-    "a sweep that is done": (SWEEP, "sweep", 0),
     "a run": (("dataset=iris", "learner=decision_tree", "learner.max_depth=2"), "run", 0),
     "a run that is not stored": ((*IRIS, "learner=knn", "tracking=none"), "run", 0),
     "a regression": (("dataset=diabetes", "learner=knn_regressor", "tracking=none"), "run", 0),
     "a sweep that cannot start": (("-m", *IRIS, "learner=knn,kn"), "refusal", 2),
-    "a comparison that cannot start": (("compare", "-m", *IRIS, "learner=knn,kn"), "refusal", 2),
     "a plan": (("plan", *SWEEP, "seed=0,1"), "plan", 0),
     "a plan of items": (("plan", "rates=0.62,0.60", "agreement=0.9"), "study_size", 0),
     "a seal": (("plan", "-m", *IRIS, "seed=5", "learner=majority,knn", "seal=q", "metrics=accuracy"), "seal", 0),
     "options": (("list",), "list", 0),
-    "an option": (("list", "learner=knn", "evaluation=kfold"), "list", 0),
     "metrics": (("list", "metrics"), "list", 0),
     "a store": (("list", "runs", "models"), "list", 0),
     "an inspection": (("inspect", "t.csv", "target=y"), "inspection", 0),
     "a calculation": (("work", "learner=decision_tree", "dataset=mortgage"), "calculation", 0),
-    "a step": (("work", "step=entropy", "counts=[9,5]"), "calculation", 0),
     "a comparison": (("compare", "sweep=latest"), "comparison", 0),
     "a difference": (("diff", "@majority", "@knn"), "difference", 0),
     "an ablation": (("ablate", "@decision_tree"), "ablation", 0),
@@ -71,7 +67,6 @@ COMMANDS: Mapping[str, tuple[Sequence[str], str, int]] = {
     "a report": (("report", "@knn"), "report", 0),
     "predictions": (("predict", "m@c", "new.csv"), "prediction", 0),
     "a replay": (("replay", "sweep=latest"), "replay", 0),
-    "a replay of no run": (("replay", "no_such_run"), "refusal", 2),
     "a verification": (("verify", "study.capsule.zip"), "verification", 0),
     "a diagnosis": (("doctor", "@knn", "quick=true"), "diagnosis", 0),
     "the page of a check": (("help", "BK14"), "help", 0),
@@ -90,8 +85,6 @@ COMMANDS: Mapping[str, tuple[Sequence[str], str, int]] = {
     "the configuration": (("dataset=iris", "--cfg", "job"), "exit", 0),
     "deletion": (("gc",), "exit", 0),
     "an unknown verb": (("lst",), "refusal", 2),
-    "an unknown word of a verb": (("explain", "best", "colums=a"), "refusal", 2),
-    "a name that is too long": (("inspect", "a" * 5000), "refusal", 2),
 }
 """What is asked -> the words, the kind of the document, and the exit code; each finds what those before it left.
 

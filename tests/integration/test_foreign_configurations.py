@@ -148,7 +148,6 @@ def test_the_environment_grants_trust_to_the_workers_of_a_sweep(bakeoff: Bakeoff
 HYDRA: Mapping[str, tuple[str, str]] = {
     "a callback": ("  callbacks:\n    one: {_target_: intruder.leave_trace}\n", "hydra.callbacks"),
     "the log of a job, by a factory": (LOG.format(group="job", maker="()"), "hydra.job_logging"),
-    "the log of a job, by a class": (LOG.format(group="job", maker="class"), "hydra.job_logging"),
     "the log of Hydra": (LOG.format(group="hydra", maker="()"), "hydra.hydra_logging"),
     "the file of a log": (
         "  job_logging: {handlers: {one: {class: logging.FileHandler, filename: trace.txt}}}\n",
@@ -161,16 +160,13 @@ HYDRA: Mapping[str, tuple[str, str]] = {
     ),
     "a launcher": ("  launcher: {_target_: intruder.leave_trace}\n", "hydra.launcher._target_"),
     "variables": ("  job: {env_set: {BAKEOFF_TRUST: intruder}}\n", "hydra.job.env_set"),
-    "variables that are written into files": ("  job: {env_copy: [HOME]}\n", "hydra.job.env_copy"),
     "the folder of a run": ("  run: {dir: .}\n", "hydra.run.dir"),
     "the folder of a sweep": ("  sweep: {dir: .}\n", "hydra.sweep.dir"),
     "the folder of a store": ("  sweep: {dir: outputs/artifacts}\n", "hydra.sweep.dir"),
-    "a folder above that of sweeps": ("  sweep: {dir: outputs/sweeps/..}\n", "hydra.sweep.dir"),
     "the folders of jobs": ("  sweep: {subdir: ../../..}\n", "hydra.sweep.subdir"),
     "all of Hydra's keys, by a reference": ("  ${theirs}\n", "hydra"),
     "a job, by a reference": ("  job: ${theirs}\n", "hydra.job"),
     "a sweeper, by a reference": ("  sweeper: ${theirs}\n", "hydra.sweeper"),
-    "the values of a sweeper, by a reference": ("  sweeper: {params: '${theirs}'}\n", "hydra.sweeper.params"),
     "variables among the values of a sweeper": (
         "  sweeper: {params: {+hydra.job.env_set.A: b}}\n",
         "hydra.sweeper.params.+hydra.job.env_set.A",

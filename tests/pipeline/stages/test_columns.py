@@ -204,12 +204,6 @@ def test_a_code_with_leading_zeros_stays_text_where_a_column_is_nominal_or_the_t
     assert dataset_of(y=cells).classes.tolist() == ["007", "010"]
 
 
-@pytest.mark.parametrize("cells", [[0, 1, 2, 1], [0.0, 1.0, 2.0, 1.0], ["0", "1", "2", "1"], ["0", "1.0", "2.00", "1"]])
-def test_labels_are_the_same_integers_in_whatever_form_they_arrive(cells: Any) -> None:
-    dataset = dataset_of(y=cells * 10)
-    assert (dataset.y.dtype.kind, dataset.y[:4].tolist()) == ("i", [0, 1, 2, 1])
-
-
 def test_32_bit_numbers_are_what_their_spelling_says() -> None:
     short = dataset_of(x=np.array([0.1, 0.2, 2.5, 7.0] * 10, dtype=np.float32))
     assert short.X["x"][:4].tolist() == [0.1, 0.2, 2.5, 7.0]

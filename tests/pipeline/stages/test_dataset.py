@@ -89,13 +89,6 @@ def test_positive_class_is_given_in_any_spelling_of_its_label(tmp_path: Path) ->
     assert read_table(path, "y", task="regression").positive is None
 
 
-def test_groups_are_no_feature_and_separators_are_free(tmp_path: Path) -> None:
-    data = read_table(written(tmp_path, "x;who;y\n1;ann;0\n2;bob;1\n3;ann;1\n"), "y", groups="who", separator=";")
-    assert list(data.X) == ["x"]
-    assert data.groups is not None
-    assert data.groups[0] == data.groups[2] != data.groups[1]
-
-
 # Files without names
 
 

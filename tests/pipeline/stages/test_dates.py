@@ -99,40 +99,6 @@ def test_a_dropped_column_decides_no_sign(tmp_path: Path) -> None:
     assert list(read_table(str(tmp_path / "table.csv"), "y", drop=["d"], keep=["x"]).X) == ["x"]
 
 
-STRAYS = {
-    "TBD": ("'TBD' (3 cells)", "dataset.na_values=[TBD]"),
-    "open": ("'open' (3 cells)", "dataset.na_values=[open]"),
-    "unknown": ("'unknown' (3 cells)", "dataset.na_values=[unknown]"),
-    "n/a": ("'n/a' (3 cells)", "dataset.na_values=[n/a]"),
-    "?": ("'?' (3 cells)", "'dataset.na_values=[\"?\"]'"),
-    "0000-00-00": ("'0000-00-00' (3 cells)", "'dataset.na_values=[\"0000-00-00\"]'"),
-    "00.00.0000": ("'00.00.0000' (3 cells)", "'dataset.na_values=[\"00.00.0000\"]'"),
-    "31/12/2019": ("'31/12/2019' (3 cells)", "'dataset.na_values=[\"31/12/2019\"]'"),
-    "in May 2019": ("'in May 2019' (3 cells)", "'dataset.na_values=[\"in May 2019\"]'"),
-}
-
-
-def read_with(folder: Path, stray: str, first: int, **keys: Any) -> Dataset:
-    """Read dates of which every twentieth is another cell."""
-    cells = [stray if row % 20 == first else str(day) for row, day in enumerate(DAYS)]
-    pd.DataFrame({"d": cells, "x": X, "y": Y}).to_csv(folder / "table.csv", index=False)
-    return read_table(str(folder / "table.csv"), "y", **keys)
-
-
-@pytest.mark.parametrize("first", [0, 3])
-@pytest.mark.parametrize("stray", STRAYS)
-def test_cells_that_are_no_dates_among_dates_are_named(tmp_path: Path, stray: str, first: int) -> None:
-    listed, spelled = STRAYS[stray]
-    assert find_column(read_with(tmp_path, stray, first)).suspicions == (
-        f"d: 57 of 60 cells are dates, the others {listed}, so that the column is left out as an identifier. Correct "
-        f"these cells, or treat them as missing with {spelled}.",
-    )
-    assert find_column(read_with(tmp_path, stray, first, na_values=[stray])).kind == "date"
-    with pytest.raises(UserError) as refused:
-        read_with(tmp_path, stray, first, dates=["d"])
-    assert f"{stray!r} in row {first + 1} is not a date such as '2000-01-" in str(refused.value)
-
-
 @pytest.mark.parametrize("cells", [["red", "green", "2019-01-01"], ["a", "b", "c"]])
 def test_few_dates_among_other_cells_are_not_named(cells: list[str]) -> None:
     assert not find_column(load_frame(pd.DataFrame({"d": cells * 20, "x": X, "y": Y}), "y")).suspicions

@@ -110,20 +110,6 @@ def test_train_and_test_files_are_scored_and_replayed_from_another_folder(
     assert "identical" in replayed.out
 
 
-def test_new_rows_are_read_with_the_signs_that_were_recognised(bakeoff: Bakeoff) -> None:
-    rows = "".join(f"1.{100 + number},5;{'ab'[number % 2]}\n" for number in range(30))
-    (bakeoff.folder / "train.csv").write_text("x;y\n" + rows)
-    (bakeoff.folder / "new.csv").write_text("x;z\n1.110;0\n1.111;0\n")
-    (bakeoff.folder / "plain.csv").write_text("x\n1110.0\n1111.0\n")
-    words = ["dataset=file", "dataset.path=train.csv", "dataset.target=y", "dataset.keep=[x]"]
-    assert bakeoff(*words, "learner=knn", "learner.n_neighbors=1").status == 0
-    answers = []
-    for name, signs in {"new": [], "plain": ["decimal=point", "thousands=null"]}.items():
-        assert bakeoff("predict", "latest", f"{name}.csv", *signs).status == 0
-        answers.append((bakeoff.folder / f"{name}.predictions.csv").read_text())
-    assert answers[0] == answers[1]
-
-
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
 @pytest.mark.parametrize("extension", write_formats())
 def test_a_damaged_file_is_read_or_refused(tmp_path: Path, extension: str) -> None:

@@ -128,11 +128,3 @@ def test_times_with_many_digits_after_the_point_keep_their_order(tmp_path: Path)
     found = read_table(str(tmp_path / "t.csv"), "y", time="t")
     assert found.times is not None
     assert np.argsort(found.times).tolist() == np.argsort(frame["t"]).tolist()
-
-
-def test_two_spellings_of_a_number_are_one_time(tmp_path: Path) -> None:
-    frame = make_frame(0, 1)
-    frame.assign(t=["1.50", "1.5", "15e-1", "2.5"] * 10).to_csv(tmp_path / "t.csv", index=False)
-    found = read_table(str(tmp_path / "t.csv"), "y", time="t")
-    assert found.times is not None
-    assert np.unique(found.times, return_inverse=True)[1].tolist() == [0, 0, 0, 1] * 10

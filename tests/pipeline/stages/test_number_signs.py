@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bakeoff.pipeline.stages.dataset import read_table
 from bakeoff.pipeline.stages.dataset.cells import read_cells
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.dataset.kinds import settle_numerals
@@ -111,15 +108,3 @@ def test_one_plain_column_decides_for_the_others() -> None:
     frame = make_frame(x=["1,234"], z=["1,5"])
     rules = settle_numerals(frame, ColumnRules(), "table.csv").rules
     assert [read_cells(frame[name], rules).distinct.values for name in "xz"] == [["1.234"], ["1.5"]]
-
-
-def test_the_same_numbers_with_points_and_with_commas_are_the_same_dataset(tmp_path: Path) -> None:
-    rows = [(0.5, 1.25, "a"), (1234.5, -2.0, "b"), (3.125, 7.5, "a"), (0.001, 1e-05, "b")]
-    points = "x,z,y\n" + "".join(f"{x!r},{z!r},{y}\n" for x, z, y in rows)
-    commas = points.replace(",", ";").replace(".", ",")
-    (tmp_path / "points.csv").write_text(points)
-    (tmp_path / "commas.csv").write_text(commas)
-    expected = read_table(str(tmp_path / "points.csv"), "y")
-    found = read_table(str(tmp_path / "commas.csv"), "y")
-    assert found.digest() == expected.digest()
-    assert found.guessed == {"decimal": "comma"}

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command import Bakeoff
 from doubles import Recorder, check_and_split, experiment
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, VotingClassifier
@@ -19,7 +18,6 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB, MultinomialNB
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
-from wheel_data import wheel_frame
 
 from bakeoff import learners
 from bakeoff.learners import REGISTRY
@@ -161,27 +159,6 @@ def _dump(model: Any) -> bytes:
     import skops.io
 
     return skops.io.dumps(model)
-
-
-def titanic(folder: Any) -> None:
-    """Write the table that OpenML has, without the columns that name or follow the passengers."""
-    frame = wheel_frame("titanic").drop(columns=["boat", "body", "name", "ticket", "cabin", "home.dest"])
-    frame.to_csv(folder / "titanic.csv", index=False)
-
-
-FILE = ("dataset=file", "dataset.path=titanic.csv", "dataset.target=survived")
-
-
-def test_default_is_auto_for_a_file_and_is_shown_and_recorded(bakeoff: Bakeoff) -> None:
-    titanic(bakeoff.folder)
-    answer = bakeoff(*FILE, "learner=logistic_regression", "tracking.models=false")
-    assert answer.status == 0, answer.err
-    chosen = "numeric: median in missing cells, standardized; nominal: one-hot"
-    assert f"preprocessing auto: {chosen}" in answer.out
-    (run,) = bakeoff.runs()
-    assert run.data.params["preprocessing"] == "auto"
-    assert run.data.params["preprocessing.chosen"] == chosen
-    assert run.data.params["preprocessing.max_values"] == "100"
 
 
 UNITS = np.array([2.0**-30, 1000.0, 2.0**30])

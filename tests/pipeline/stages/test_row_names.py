@@ -65,13 +65,6 @@ def test_separators_at_the_ends_of_all_rows_but_the_first_are_left_out(tmp_path:
     assert dataset.X["x"].tolist() == [float(row[0]) for row in ROWS * 2]
 
 
-def test_dates_in_front_of_a_short_header_remain_dates(tmp_path: Path) -> None:
-    rows = [[f"2024-01-{number:02}", *row] for number, row in enumerate(ROWS, start=1)]
-    dataset = read_table(str(write(tmp_path, ["x", "z", "y"], rows)), "y", time="column_1")
-    assert dataset.times is not None
-    assert np.all(np.diff(dataset.times) == np.timedelta64(1, "D"))
-
-
 def test_row_names_are_kept_on_request(tmp_path: Path) -> None:
     rows = [[name, *row] for name, row in zip(NAMES["text"], ROWS, strict=True)]
     file = str(write(tmp_path, ["x", "z", "y"], rows))

@@ -73,12 +73,6 @@ def test_brier_is_halved_for_two_classes() -> None:
     assert value("brier", three) == pytest.approx((0.04 + 0.01 + 0.01 + 0.16 + 0.16) / 2)
 
 
-def test_roc_auc_does_not_depend_on_which_class_is_positive() -> None:
-    probabilities = np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]])
-    both = [value("roc_auc", of("nnyy", "nnny", positive, probabilities=probabilities)) for positive in "ny"]
-    assert both[0] == both[1] == pytest.approx(3 / 4)
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 from sklearn.datasets import make_classification, make_regression
-from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LogisticRegression, Perceptron, Ridge
 from sklearn.metrics import (
     brier_score_loss,
@@ -278,13 +278,6 @@ def test_an_error_of_a_scorer_on_some_rows_is_an_undefined_score_and_a_warning()
         assert math.isnan(compute_score(metric, predictions))
 
 
-def test_a_class_that_a_fold_lacks_does_not_make_probabilities_undefined() -> None:
-    probabilities = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]])
-    predictions = Predictions(np.array([0, 1]), np.array([0, 1]), probabilities, classes=np.arange(3))
-    metric = choose_metrics(["neg_log_loss"], "classification", DummyClassifier())["neg_log_loss"]
-    assert compute_score(metric, predictions) == pytest.approx((math.log(0.7) + math.log(0.8)) / 2)
-
-
 def test_a_scorer_does_not_depend_on_whether_another_metric_needs_decision_values() -> None:
     X, y = of_classes(2)
     model = LogisticRegression().fit(X[:100], y[:100])
@@ -421,15 +414,6 @@ def test_a_function_of_probabilities_gets_those_of_its_positive_class(positive: 
     column = model.predict_proba(ROWS)[:, list(LABELS).index(positive)]
     score = compute_score(choose(entry, target=target), predict_rows(model, ROWS, TRUTH, LABELS, positive))
     assert score == pytest.approx(brier_score_loss(TRUTH, column, pos_label=positive))
-
-
-def test_a_function_of_decision_values_gets_them_from_a_model_with_probabilities() -> None:
-    entry = {"_target_": "sklearn.metrics.hinge_loss", "greater_is_better": False, "needs": "decision_function"}
-    metric = choose(entry)
-    assert metric.needs == ("decision_function",)
-    model = LogisticRegression().fit(ROWS, TRUTH)
-    predictions = predict_rows(model, ROWS, TRUTH, LABELS, "yes", with_decision=True)
-    assert compute_score(metric, predictions) == pytest.approx(hinge_loss(TRUTH, model.decision_function(ROWS)))
 
 
 def test_a_function_of_either_response_gets_probabilities_where_there_are_any() -> None:

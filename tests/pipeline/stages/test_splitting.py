@@ -519,15 +519,6 @@ def test_inner_folds_in_time_follow_the_rows_to_fit_on_after_the_gap(target: Spl
         assert inner[-1][1].max() == len(split.train) - 1
 
 
-# The fit on all rows
-
-
-def test_holdout_is_not_fitted_again_unless_there_are_several() -> None:
-    assert Holdout().make_splits(LABELS, 0).refit is None
-    assert TimeHoldout().make_splits(LABELS, 0).refit is None
-    assert Holdout(repeats=2).make_splits(LABELS, 0).refit is not None
-
-
 # Errors
 
 

@@ -119,15 +119,6 @@ def test_an_archive_of_two_files_is_refused(tmp_path: Path) -> None:
             read_file(tmp_path / name, FileLayout())
 
 
-@pytest.mark.parametrize("ending", ["bz2", "xz", "zst", "zip"])
-def test_a_compressed_file_that_is_none_or_has_another_name_is_refused(tmp_path: Path, ending: str) -> None:
-    with pytest.raises(UserError, match=rf"dataset.path='.*csv.{ending}' cannot be read: .*; correct the file"):
-        read(tmp_path, "x,y\n1,a\n", f"table.csv.{ending}")
-    if ending != "zip":
-        with pytest.raises(UserError, match=rf"is compressed by .*; its name must end in .csv.{ending}"):
-            read(tmp_path, COMPRESSORS[f".csv.{ending}"](b"x,y\n1,a\n"))
-
-
 def test_a_file_in_an_archive_has_the_format_of_its_own_name(tmp_path: Path) -> None:
     with ZipFile(tmp_path / "people.v2.zip", "w") as archive:
         archive.writestr("inner/table.jsonl", '{"x": 1, "y": "a"}')

@@ -52,7 +52,7 @@ from bakeoff.pipeline.stages.tuning import (
 )
 from bakeoff.pipeline.stages.tuning.candidates import find_simplest
 from bakeoff.pipeline.stages.tuning.grid import CandidateResults
-from bakeoff.pipeline.stages.tuning.race import correct_for_looks, find_level, find_worse
+from bakeoff.pipeline.stages.tuning.race import find_worse
 from bakeoff.pipeline.sweep.job_runner import prepare_job
 
 SPACE: dict[str, list[Any]] = {"n_neighbors": [1, 3, 5, 9, 15], "weights": ["uniform", "distance"]}
@@ -451,20 +451,6 @@ def test_a_race_drops_what_is_clearly_worse_and_counts_the_fits_that_it_made() -
     pd.testing.assert_frame_equal(again[1].drop(columns="fit_seconds"), table.drop(columns="fit_seconds"))
 
 
-def test_a_race_of_equal_candidates_is_a_grid_whose_folds_have_another_order() -> None:
-    rows = load_bundled("iris")
-    data = tuning_data(rows.X, rows.y, len(rows.y), folds=10)
-    model = Pipeline([("learner", KNeighborsClassifier())])
-    space: dict[str, list[Any]] = {"n_neighbors": [5, 7, 9]}
-    raced, table = GridTuning(space, folds=10, race=1e-9).tune(model, data)
-    best, whole = GridTuning(space, folds=10).tune(model, data)
-    assert table is not None
-    assert whole is not None
-    assert raced[-1].get_params() == best[-1].get_params()
-    assert table["validation_score"].tolist() == pytest.approx(whole["validation_score"].tolist(), rel=1e-15)
-    assert set(table["inner_folds"]) == {10}
-
-
 def test_a_race_ends_when_one_candidate_is_left_and_a_dropped_one_never_wins() -> None:
     _, table, n_fits = race(0.001, GridTuning({"max_depth": [1, 3]}, folds=10, race=0.05))
     assert table["inner_folds"].nunique() == 1
@@ -528,17 +514,6 @@ def test_a_race_looks_for_the_first_time_after_its_burn_in() -> None:
     for burn_in in (2, 3, 5):
         _, table, _ = race(0.0001, GridTuning({"max_depth": [1, 3, 4]}, folds=10, race=0.05, burn_in=burn_in))
         assert table["inner_folds"][0] == burn_in
-
-
-def test_the_level_of_each_look_is_the_p_value_that_is_corrected_to_the_level_of_all_looks() -> None:
-    assert find_level(0.05, (5,), 1 / 9) == 0.05
-    level = find_level(0.05, (3, 4, 5), 1 / 9)
-    assert 0.05 / 3 < level < 0.05
-    assert correct_for_looks(np.array([level]), (3, 4, 5), 1 / 9)[0] == pytest.approx(0.05, abs=1e-4)
-
-
-def test_a_p_value_smaller_than_all_simulated_ones_has_the_bound_of_bonferroni() -> None:
-    assert correct_for_looks(np.array([1e-9]), (3, 4, 5), 1 / 9).tolist() == pytest.approx([3e-9])
 
 
 # The simplest candidate within a standard error

@@ -90,25 +90,6 @@ def test_letters_in_front_of_numbers_and_codes_are_names(cells: list[str]) -> No
 @pytest.mark.parametrize(
     "cells",
     [
-        [f"{number} {'kg' if number % 2 else 'g'}" for number in range(40)],
-        [f"{number} kg" if number % 2 else str(number) for number in range(40)],
-        [f"{number} Main Street" if number % 2 else f"{number} Park Lane" for number in range(40)],
-        [f"({number})" for number in range(40)],
-        [f"{number / 10} kg" if number % 20 else f"{number}00 g" for number in range(40)],
-    ],
-)
-def test_numbers_without_a_common_unit_are_nominal_with_a_line_and_never_identifiers(cells: list[str]) -> None:
-    column = load(cells).columns[0]
-    assert (column.kind, column.role, column.n_distinct) == ("nominal", "feature", 40)
-    assert "are numbers that end differently" in column.suspicions[0]
-    assert not [note for note in load(cells).notes if "unit" in note]
-    target = load_frame(pd.DataFrame({"x": range(40), "z": [0.5, 1.5] * 20, "y": cells}), "y").columns[-1]
-    assert "are numbers that end differently" in target.suspicions[0]
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
         [f"{day}.5.2012" for day in range(1, 29)],
         [f"{day} Jan 2012" for day in range(1, 29)],
         [f"{month}/5/2012" for month in range(1, 13)],

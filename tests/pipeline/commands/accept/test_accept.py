@@ -153,13 +153,6 @@ def test_a_keep_moves_an_alias_and_a_no_does_not(line: Bakeoff) -> None:
         assert client.get_model_version_by_alias("flowers", "champion").run_id == find(line, "naive_bayes")
 
 
-def test_the_page_of_the_line_lists_its_decisions(line: Bakeoff) -> None:
-    offer(line, "naive_bayes")
-    page = find_lines(open_store(None, "bakeoff"), "bakeoff")["iris"].tags["mlflow.note.content"]
-    assert "KEEP  try 2  +0." in page
-    assert "2 of 20 tries (18 left)" in page
-
-
 def test_the_gain_that_can_be_found_is_said_before_anything_is_tried(line: Bakeoff) -> None:
     answer = line("accept", "line=other", f"base={find(line, 'knn')}", "tries=5")
     found = re.search(r"a gain of (\S+) is found four times of five", answer.err)
@@ -347,11 +340,6 @@ def test_each_configuration_that_was_scored_on_the_rows_counts_once(line: Bakeof
     act, n_added = COUNTED[cheat]
     act(line)
     assert read(line)["n_counted"] == 2 + n_added
-
-
-def test_an_offer_counts_after_what_was_scored_before_it(line: Bakeoff) -> None:
-    write_tries(line, 3)
-    assert offer(line, "knn")[1]["decision"]["number"] == 5
 
 
 def test_a_configuration_has_one_answer_whoever_is_champion(line: Bakeoff) -> None:

@@ -56,15 +56,6 @@ def test_whole_clusters_are_exchanged() -> None:
     assert run_exchanges(scores, make_design(clusters))[0][0] == pytest.approx(expected, abs=1e-12)
 
 
-def test_exchanges_of_scores_of_0_and_1_are_mcnemars() -> None:
-    generator = np.random.default_rng(2)
-    scores = (generator.random((80, 2)) < [0.6, 0.5]).astype(float)
-    wins, losses = (int(np.sum(scores[:, i] > scores[:, 1 - i])) for i in (0, 1))
-    ((drawn, error),) = run_exchanges(scores, make_design(n=80))
-    assert error > 0
-    assert drawn == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, abs=4 * error)
-
-
 def test_drawn_exchanges_agree_with_the_count_of_all_within_their_error(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = np.random.default_rng(3).normal([0.5, 0.2, 0, 0], size=(15, 4))
     exact = run_exchanges(scores, make_design(n=15))
