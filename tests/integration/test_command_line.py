@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import shlex
 import subprocess
 import sys
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -148,18 +146,6 @@ def test_every_key_of_a_learner_has_a_comment() -> None:
         if re.match(r"[a-z]\w*:", line) and "#" not in line
     ]
     assert silent == []
-
-
-def test_the_runs_of_a_store_are_listed_the_newest_first(bakeoff: Bakeoff) -> None:
-    assert bakeoff("-m", "learner=majority,naive_bayes", "dataset=iris", "tracking.models=false").status == 0
-    newest = bakeoff.runs()[0]
-    heading, first, _ = bakeoff("list", "runs").out.splitlines()
-    assert heading.split() == ["run", "name", "status", "started", "metric", "score", "sweep"]
-    assert first.split()[:4] == [newest.info.run_id, "naive_bayes", "iris", "FINISHED"]
-    rows = list(csv.DictReader(StringIO(bakeoff("list", "runs", "to=csv").out)))
-    assert [row["run"] for row in rows] == [run.info.run_id for run in bakeoff.runs()]
-    assert float(rows[0]["score"]) == newest.data.metrics["test_accuracy"]
-    assert rows[0]["sweep"] == newest.data.tags["sweep"]
 
 
 COMPLETING = """

@@ -88,14 +88,6 @@ def test_numpy_is_not_loaded_before_the_sweep_has_set_its_threads() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_runs_are_named_by_ids_their_beginnings_and_words(compared: Bakeoff) -> None:
-    on_iris = [run.info.run_id for run in compared.runs() if run.data.params["dataset"] == "iris"]
-    answer = compared("compare", on_iris[0], on_iris[1][:8], "keep=false", "to=json")
-    assert answer.status == 0, answer.err
-    assert set(json.loads(answer.out)["run_ids"]) == set(on_iris)
-    assert compared("compare", "best", on_iris[0], on_iris[1], "dataset=iris", "keep=false").status == 0
-
-
 # What is kept
 
 

@@ -8,11 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import Bakeoff
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.frozen import FrozenEstimator
-from sklearn.metrics import log_loss
-from sklearn.naive_bayes import GaussianNB
 
 SVM = ("dataset=breast_cancer", "learner=svm", "preprocessing=standardize")
 
@@ -52,30 +48,6 @@ def test_a_cost_matrix_moves_the_threshold_towards_the_cheaper_mistake(bakeoff: 
         newest = bakeoff.runs()[0]
         values[missed] = newest.data.metrics["threshold/value"]
     assert values[20] < 0.5 < values[1]
-
-
-@pytest.mark.parametrize("is_named", [True, False])
-def test_calibration_uses_the_validation_rows_that_the_dataset_names(bakeoff: Bakeoff, is_named: bool) -> None:
-    frame = load_breast_cancer(as_frame=True).frame
-    parts = np.random.default_rng(0).choice(["train", "validation", "test"], len(frame))
-    frame["part"] = parts if is_named else np.where(parts == "test", "test", "train")
-    write_table(bakeoff.folder / "parts.csv", frame)
-    words = ("dataset=file", "dataset.path=parts.csv", "dataset.target=target", "dataset.split=part")
-    answer = bakeoff(*words, "evaluation=fixed", "learner=sklearn_naive_bayes", "calibration=platt")
-    assert answer.status == 0, answer.err
-    (run,) = bakeoff.runs()
-    assert (run.data.params["calibration.folds"], run.data.metrics["fits"]) == (("0", 1) if is_named else ("5", 6))
-    if is_named:
-        X, y = frame.drop(columns=["target", "part"]), frame["target"]
-        fitted = GaussianNB().fit(X[parts == "train"], y[parts == "train"])
-        calibrated = CalibratedClassifierCV(FrozenEstimator(fitted))
-        calibrated.fit(X[parts == "validation"], y[parts == "validation"])
-        expected = log_loss(y[parts == "test"], calibrated.predict_proba(X[parts == "test"]))
-        assert run.data.metrics["test_log_loss"] == pytest.approx(expected)
-    assert "identical" in bakeoff("replay", "latest").out
-    repeated = bakeoff("-m", *words, "evaluation=fixed", "learner=sklearn_naive_bayes", "calibration=platt,none")
-    assert "1 already done" in repeated.out, repeated.out
-    assert bakeoff.runs()[0].info.run_name == "calibration=none sklearn_naive_bayes parts"
 
 
 def test_with_pruning_thresholds_use_inner_folds_and_the_audit_passes(bakeoff: Bakeoff) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
-import bakeoff
 from bakeoff.learners import KNeighborsClassifier, NaiveBayesClassifier
-from benchmarks import item_verdicts, study_sizes
+from benchmarks import item_verdicts
 from benchmarks.simulated_tables import (
     N_NEIGHBORS,
     Evaluation,
@@ -26,7 +24,6 @@ from benchmarks.verdicts import (
     VERDICTS,
     Rate,
     compare_pairs,
-    judge_datasets,
     measure_datasets,
 )
 
@@ -59,21 +56,6 @@ def test_the_corrected_tests_err_less_often_than_the_usual_one() -> None:
     assert rates["Bayesian, rope 0.01"] <= rates["Bayesian, rope 0"] < rates["uncorrected t"]
     again, _ = compare_pairs(Population(50), TEN_TIMES_TEN, score_naive_bayes, 100, seed=(0, 50, 0))
     assert all(np.array_equal(again[name], found) for name, found in verdicts.items())
-
-
-@pytest.mark.parametrize("overall", ["wilcoxon", "nemenyi"])
-@pytest.mark.parametrize("seed", range(8))
-def test_the_verdicts_over_datasets_are_those_of_a_comparison(seed: int, overall: str) -> None:
-    leads = np.array([seed / 8, 0, 0, 0, 0])
-    scores = np.random.default_rng(seed).normal(0, 1, (12, 5)) + leads
-    table = pd.DataFrame(scores, columns=list("abcde")).rename_axis("dataset").reset_index()
-    long = table.melt("dataset", var_name="learner", value_name="score")
-    pairs = bakeoff.compare(long, greater_is_better=True, overall=overall).overall_pairs
-    is_first = (pairs["first"] == "a") & (pairs["second"] == "b")
-    name = VERDICTS[overall]
-    assert judge_datasets(scores, is_first_better=False)[name] == pairs["is_told_apart"].any()
-    assert judge_datasets(scores, is_first_better=True)[name] == pairs["is_told_apart"][is_first].any()
-    assert not judge_datasets(-scores, is_first_better=True)[name] or not pairs["is_told_apart"][is_first].any()
 
 
 @pytest.mark.parametrize("name", VERDICTS.values())
@@ -109,21 +91,3 @@ def test_ignoring_clusters_finds_differences_that_exchanging_them_does_not() -> 
     scores, design = setting.draw(np.random.default_rng(0))
     assert scores.shape == (len(design.clusters), 2)
     assert np.isin(scores, (0, 1)).all()
-
-
-def test_predicted_power_is_within_5_percent_of_the_power_that_the_tests_have() -> None:
-    part = PAGE.read_text().partition("<!-- study sizes: generated -->")[2].partition("<!-- study sizes: end -->")[0]
-    rows = [line.strip("| ").split(" | ") for line in part.strip().splitlines()[2:]]
-    gaps = [abs(float(gap)) for test, *_, gap in rows if "drawn tables" not in test]
-    assert len(gaps) >= 20
-    assert max(gaps) <= 0.05
-    # Smaller studies of three kinds; the line of the page is that of more of them.
-    folds = study_sizes.simulate_folds(3, 3, study_sizes.SPREADS[1], 1000, seed=0)
-    datasets = study_sizes.simulate_datasets(12, 2, 300, seed=0)
-    items = study_sizes.simulate_answers(*study_sizes.ITEMS[0], 1000, seed=0)
-    shown = {(test, setting): predicted for test, setting, predicted, *_ in rows}
-    for line in (folds, datasets, items):
-        assert f"{100 * line.predicted:.1f} %" == shown[line.test, line.setting]
-        assert line.realised.value == pytest.approx(line.predicted, abs=0.06)
-    drawn = study_sizes.score_tables("naive Bayes", 200, 0.5, 30, seed=0)
-    assert 0 < drawn.predicted < 1

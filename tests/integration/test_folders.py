@@ -27,12 +27,6 @@ def make_folder(parent: Path, name: str) -> Path:
     return folder
 
 
-def quote(text: str) -> str:
-    """Return a text as a quoted value of Hydra."""
-    escaped = text.replace("'", "\\'")
-    return f"'{escaped}'"
-
-
 def require_success(bakeoff: Bakeoff, *words: str) -> Answer:
     answer = bakeoff(*words)
     assert answer.status == 0, (words, answer.out + answer.err)
@@ -77,33 +71,6 @@ def test_every_command_works_in_a_folder_whose_name_has_all_signs(tmp_path: Path
     made = {"t.csv", "new.csv", "r.html", "e.html", "i.html", "o.csv", "figures/confusion_matrix.png"}
     assert list_files(tmp_path) == {folder / file for file in made}
     assert [path.name for path in folder.rglob("*.db")] == ["mlflow.db"]
-
-
-def test_store_data_and_outputs_may_be_in_such_a_folder(tmp_path: Path) -> None:
-    folder = make_folder(tmp_path / "parent", ALL_SIGNS)
-    here = tmp_path / "here"
-    here.mkdir()
-    store = f"tracking.uri={folder / 'own store.db'}"
-    with command_in(here) as bakeoff:
-        require_success(
-            bakeoff,
-            "dataset=file",
-            f"dataset.path={quote(str(folder / 't.csv'))}",
-            "dataset.target=y",
-            "-m",
-            "learner=majority,knn",
-            f"tracking.uri={quote(str(folder / 'own store.db'))}",
-            f"hydra.sweep.dir={quote(str(folder / 'jobs'))}",
-        )
-        output = folder / "o.parquet"
-        require_success(bakeoff, "predict", "latest", str(folder / "new.csv"), store, f"output={output}")
-        require_success(bakeoff, "compare", "sweep=latest", store, "to=json", f"output={folder / 'r.json'}")
-        require_success(bakeoff, "inspect", str(folder / "t.csv"), "target=y", f"output={folder / 'i.html'}")
-        shown = require_success(bakeoff, "replay", "latest", store)
-    assert "\nidentical: " in shown.out
-    assert (folder / "own store.db").is_file()
-    assert list((tmp_path / "here").rglob("*.db")) == []
-    assert {path.name for path in tmp_path.iterdir()} == {"parent", "here"}
 
 
 def test_a_folder_that_hydra_would_fill_in_is_refused_before_anything_is_written(tmp_path: Path) -> None:

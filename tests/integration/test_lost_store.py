@@ -423,6 +423,16 @@ def test_artifacts_whose_folder_is_deleted_while_the_run_is_fitted_are_written(
     assert bakeoff.artifact(bakeoff.runs()[0], "predictions.csv")
 
 
+def test_a_single_run_ends_runs_whose_process_is_gone(bakeoff: Bakeoff) -> None:
+    assert bakeoff(*JOB).status == 0
+    (lost,) = bakeoff.runs()
+    client = bakeoff.client()
+    client.update_run(lost.info.run_id, "RUNNING")
+    client.set_tag(lost.info.run_id, "pid", str(2**22 + 1))
+    assert bakeoff(*JOB).status == 0
+    assert client.get_run(lost.info.run_id).info.status == "KILLED"
+
+
 @pytest.mark.slow
 def test_ctrl_c_ends_a_command_that_waits_for_a_server(bakeoff: Bakeoff, faulty: FaultyServer, start: Start) -> None:
     faulty.fail_from(FIRST_RESULTS, HANGS)

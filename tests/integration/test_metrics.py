@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 from command import Bakeoff, command_in, enter
 from joblib.externals.loky import get_reusable_executor
@@ -93,28 +90,3 @@ def test_folds_in_other_processes_have_the_same_scores(swept: Bakeoff) -> None:
     shared = swept(*words, "n_jobs=2")
     assert shared.status == 0, shared.err
     assert shared.out == alone.out
-
-
-def test_scores_of_single_rows_relative_to_their_spread_are_undefined_and_none_is_the_best(bakeoff: Bakeoff) -> None:
-    rng = np.random.default_rng(0)
-    pd.DataFrame(rng.normal(size=(12, 2)), columns=["x", "y"]).to_csv(bakeoff.folder / "noise.csv", index=False)
-    words = ("dataset=file", "dataset.path=noise.csv", "dataset.target=y", "tracking.models=false")
-    scored = ("evaluation=leave_one_out", "evaluation.metrics=[explained_variance,d2_absolute_error_score,mae]")
-    swept = bakeoff("-m", "learner=mean,ridge", *words, *scored)
-    assert swept.status == 0, swept.err
-    assert swept.out.count("explained_variance undefined") == 2
-    assert "•" not in swept.out
-    for run in bakeoff.runs():
-        assert math.isnan(run.data.metrics["test_explained_variance"])
-        assert math.isnan(run.data.metrics["test_d2_absolute_error_score"])
-        assert math.isfinite(run.data.metrics["test_mae"])
-    for gate in ((), ("base=mean", "fail_if=worse")):
-        compared = bakeoff("compare", "sweep=latest", *gate)
-        assert compared.status == 2
-        assert "explained_variance is not defined in 12 of 12 folds" in compared.err
-    best = bakeoff("figures", "best")
-    assert best.status == 2
-    assert "none of the 2 finished runs has a headline score" in best.err
-    tuned = bakeoff("learner=ridge", "tuning=grid", "tuning.folds=11", *words, *scored)
-    assert tuned.status == 2
-    assert "not defined on the inner validation rows for any candidate; list another metric first" in tuned.err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from bakeoff.learners import DecisionTreeClassifier, MajorityClassifier, NaiveBa
 from bakeoff.pipeline.config.build import build_object
 from bakeoff.pipeline.config.compose_job import compose_job, own_hydra_state, resolve_config
 from bakeoff.pipeline.config.engine import open_engine
-from bakeoff.pipeline.config.options import CONF, settle_figures, settle_metrics
+from bakeoff.pipeline.config.options import CONF
 from bakeoff.pipeline.config.settle import NULL_PARTS, settle_choices, settle_config, to_yaml
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.stages.pruning import METHODS, Pruning
@@ -195,12 +194,6 @@ def test_a_record_can_be_read_again() -> None:
 # Hydra
 
 
-def compose(words: list[str]) -> None:
-    """Compose a job, and leave Hydra as it was."""
-    with own_hydra_state():
-        compose_job(words)
-
-
 def test_words_have_the_letters_of_all_languages_while_bakeoff_composes() -> None:
     parse = OverridesParser.create().parse_override
     with open_engine():
@@ -282,28 +275,6 @@ def test_values_and_keys_in_letters_of_any_language_are_read() -> None:
     assert dataset["target"] == "Straße"
     assert dataset["units"] == {"Wohnfläche": "m²", "Preis": "€"}
     assert dataset["keep"] == ["Größe", "Länge (cm)"]
-
-
-def test_names_of_own_metrics_and_figures_become_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for group in ("metric", "figure"):
-        folder = tmp_path / "conf" / group
-        folder.mkdir(parents=True)
-        (folder / "mine.yaml").write_text("# Mine.\n_target_: mine.Mine\nsize: 3\n")
-    monkeypatch.chdir(tmp_path)
-    node = {"_target_": "mine.Mine", "size": 3}
-    assert settle_metrics(["accuracy", "mine", "mine.cost"]) == [
-        "accuracy", {"name": "mine", **node}, {"_target_": "mine.cost"}
-    ]  # fmt: skip
-    assert settle_figures([{"mine": {"size": 4}}, "mine"]) == [node | {"size": 4}, node]
-    assert node | {"if_applicable": True} in settle_figures("all", trust=["mine"])
-    assert node | {"if_applicable": True} not in settle_figures("all")
-
-
-def test_a_variable_is_not_stored_with_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINE", "a value")
-    compose(["dataset=iris", "learner.class_order=${oc.env:MINE}"])
-    with pytest.raises(UserError, match=r"^dataset\.query='\$\{oc.env:MINE\}' would store the value of an environment"):
-        compose(["dataset=iris", "+dataset.query=${oc.env:MINE}"])
 
 
 @pytest.mark.parametrize(

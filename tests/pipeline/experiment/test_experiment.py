@@ -47,12 +47,6 @@ def recorded(**parts: Any) -> tuple[Experiment, Split, Log]:
 # Each part of the data is read by one stage
 
 
-def test_preprocessing_and_learner_are_fitted_on_training_rows_alone() -> None:
-    built, split, log = recorded()
-    fit_model(built, split)
-    assert log == [("prepare", split.train.tolist()), ("fit", split.train.tolist())]
-
-
 def test_the_test_part_is_only_ever_predicted() -> None:
     built, split, log = recorded(
         tuning=GridTuning({"mark": [1, 2]}, folds=2), pruning=Pruning("best_first"), splitter=Holdout()

@@ -135,16 +135,6 @@ def test_a_learner_that_is_fitted_on_other_rows_than_preprocessing_is_found() ->
 # The parts of the record
 
 
-def test_a_set_of_rows_has_the_operations_of_sets_and_a_digest_of_its_rows() -> None:
-    one, other = RowSet.of(np.array([1, 2, 2, 9]), 11), RowSet.of(np.array([2, 10]), 11)
-    assert (len(one), one.to_rows().tolist()) == (3, [1, 2, 9])
-    assert (one | other).to_rows().tolist() == [1, 2, 9, 10]
-    assert (one & other).to_rows().tolist() == [2]
-    assert RowSet.of(np.array([1, 2]), 8).digest() == RowSet.of(np.array([2, 1]), 8).digest()
-    others = {RowSet.of(np.array(rows), n).digest() for rows, n in (([1], 9), ([1], 10), ([2], 9))}
-    assert len(others) == 3
-
-
 def test_rows_are_numbered_whatever_the_index_of_the_given_table_is() -> None:
     X = pd.DataFrame({"x": [1.0, 2.0, 3.0]}, index=[7, 7, 3])
     data = Dataset("d", X, np.array(["a", "b", "a"]), "classification", "y")

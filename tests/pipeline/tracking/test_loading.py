@@ -56,16 +56,6 @@ def load(store: Store, word: str, *trust: str) -> Model:
     return load_model(RunRequest(run=word, tracking__uri=store.uri, trust=trust))
 
 
-def test_a_word_names_the_model_of_a_run_or_a_registered_version(store: Store) -> None:
-    run_id, _ = add_model(store)
-    model_id = model_of_run(store, run_id)
-    register_version(store, parse_model_name("flowers@champion", "as"), model_id, run_id)
-    for word in (run_id, run_id[:8]):
-        assert (load(store, word).record.run_id, load(store, word).name) == (run_id, "")
-    for word in ("flowers", "flowers@champion", "flowers/1"):
-        assert (load(store, word).record.run_id, load(store, word).name) == (run_id, "flowers, version 1")
-
-
 def test_a_version_has_its_own_model_and_not_that_of_its_run(store: Store) -> None:
     run_id, _ = add_model(store)
     other_id, _ = add_model(store, DummyClassifier(strategy="uniform", random_state=0))

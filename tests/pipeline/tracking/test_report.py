@@ -79,6 +79,13 @@ def test_a_score_not_defined_in_one_fold_has_no_mean() -> None:
     assert np.isnan(values["test_accuracy_std"])
 
 
+def test_the_path_of_the_runs_model_is_a_series(everything: Any) -> None:
+    path = get_pruning_path(everything[2])
+    assert path["pruning_path/leaves"].tolist() == [3, 2, 1]
+    assert path["pruning_path/validation_score"].tolist() == [0.25, 0.5, 0.75]
+    assert path["pruning_path/depth"].tolist() == [2, 1, 0]
+
+
 # Tables
 
 

@@ -14,7 +14,6 @@ from bakeoff.pipeline.commands.compare.run_grid import (
     describe_absent_job,
     describe_run,
     name_configurations,
-    separate_run,
 )
 from bakeoff.pipeline.errors import UserError
 from bakeoff.pipeline.tracking.stored_runs import StoredRun
@@ -95,12 +94,6 @@ def test_of_runs_of_one_job_the_newest_counts_and_this_is_said() -> None:
     grid, notes = arrange_runs([new, old, make_run("svm")])
     assert grid["knn", "iris"] == (new,)
     assert notes == ["Ignored: 1 older run of the same jobs; only the newest run of each job is compared."]
-
-
-def test_a_separate_run_of_the_same_configuration_is_a_row_of_its_own() -> None:
-    runs = [make_run(started=1), make_run(started=2)]
-    grid, _ = arrange_runs(list(map(separate_run, runs)))
-    assert {name for name, _ in grid} == {f"knn {run.short_id}" for run in runs}
 
 
 def test_runs_on_other_splits_are_refused_with_what_differs() -> None:
