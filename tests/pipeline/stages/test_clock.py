@@ -97,3 +97,16 @@ def test_other_cells_with_colons_are_no_times(cells: list[str]) -> None:
 
 def test_the_expression_allows_no_spaces_at_its_ends() -> None:
     assert TIME.startswith("^(") and TIME.endswith(")?$")  # noqa: PT018
+
+
+MARKS = {"<": "<{}", "~": "~{}", "*": "{}*", "**": "{} **", "†": "{}†", "[2]": "{}[2]", "[a]": "{} [a]", "≥": "≥ {}"}
+
+
+@pytest.mark.parametrize("step", [4, 12])
+@pytest.mark.parametrize("mark", MARKS)
+def test_numbers_with_marks_are_named(mark: str, step: int) -> None:
+    cells = [MARKS[mark].format(row * 1.5) if row % step == 3 else str(row * 1.5) for row in range(24)]
+    dataset = read(cells)
+    assert dataset.columns[0].kind == "nominal"
+    assert f"t: {24 - 24 // step} of 24 cells are numbers, the others '" in dataset.remarks[-1]
+    assert MARKS[mark].format(4.5) in dataset.remarks[-1]

@@ -246,6 +246,7 @@ def test_years_of_two_digits_have_a_line_about_their_century(roles: dict[str, An
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
+        ({"_dates": ["x"]}, r"dataset.dates names 'x', but no format fits all its cells"),
         ({"_ordered": {"x": ["1"]}}, r"dataset.ordered gives 'x' the values \['1'\]; it needs a list of two or more"),
     ],
 )

@@ -179,6 +179,7 @@ def test_digest_changes_with_each_kind_and_part(people: str) -> None:
         ("x,y\n1,a\n", {"drop": ["y"]}, "name a column twice"),
         ("x,y\n1,a\n", {"groups": "y"}, "name a column twice"),
         ("x,w,y\n1,2,a\n1,,a\n", {"groups": "w"}, "dataset.groups='w' has 1 missing cell;"),
+        ("x,y\n1,a\n", {"task": "clasification"}, r"dataset.task='clasification' .* Did you mean 'classification'\?"),
         ("x,y\n1,a\n2,b\n", {"positive": "c"}, "dataset.positive='c' is not a class of the target. Allowed: a, b"),
     ],
 )

@@ -96,6 +96,14 @@ def test_a_formula_is_its_stored_value(tmp_path: Path) -> None:
     assert raw.notes == ("Cells with errors such as #N/A are treated as missing: 1.",)
 
 
+def test_a_sheet_without_names_is_read_with_header_false(tmp_path: Path) -> None:
+    rows = [[1, 2], [3, 4]]
+    with pytest.raises(UserError, match=r"row 1 looks like data; add dataset.header=false"):
+        read(tmp_path, rows)
+    assert read(tmp_path, rows, header=False).frame.to_dict("list") == {"column_1": [1, 3], "column_2": [2, 4]}
+    assert list(read(tmp_path, rows, header=True).frame) == ["1", "2"]
+
+
 NUMBERED = pd.DataFrame({"x": [each / 8 for each in range(12)], "z": [0, 1, 2] * 4, "y": ["a", "b"] * 6})
 
 

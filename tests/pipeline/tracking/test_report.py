@@ -21,6 +21,7 @@ from bakeoff.pipeline.stages.splitting import KFold
 from bakeoff.pipeline.stages.tuning import GridTuning
 from bakeoff.pipeline.tracking.card import (
     describe_tuning,
+    get_pruning_path,
     measure_fold,
     summarize_folds,
     write_tables,
