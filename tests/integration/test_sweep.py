@@ -304,11 +304,14 @@ def test_a_sweep_ends_after_as_many_failures_as_allowed(bakeoff: Bakeoff, on_err
 
 
 @pytest.mark.slow
-def test_a_job_that_takes_too_long_fails(bakeoff: Bakeoff) -> None:
-    targets = "learner._target_=failing.Sleeping,bakeoff.learners.MajorityClassifier"
-    answer = bakeoff("-m", *TRUST, targets, "timeout=8")
-    assert (answer.status, states(bakeoff)) == (1, {"FAILED": 1, "FINISHED": 1}), answer.err
-    assert "the job took longer than timeout=8 seconds" in answer.err
+def test_a_job_that_takes_too_long_fails_and_is_killed_if_it_ignores_signals(
+    bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bakeoff.pipeline.sweep.workers.GRACE_SECONDS", 1.0)
+    targets = "learner._target_=failing.Sleeping,failing.IgnoringSignals,bakeoff.learners.MajorityClassifier"
+    answer = bakeoff("-m", *TRUST, targets, "timeout=8", "workers=2")
+    assert (answer.status, states(bakeoff)) == (1, {"FAILED": 1, "KILLED": 1, "FINISHED": 1}), answer.err
+    assert answer.err.count("took longer than timeout=8") == 2
 
 
 def test_a_single_run_that_takes_too_long_fails(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,14 +321,6 @@ def test_a_single_run_that_takes_too_long_fails(bakeoff: Bakeoff, monkeypatch: p
     assert alarms == [(signal.ITIMER_REAL, 1.5), (signal.ITIMER_REAL, 0)]
     assert (answer.status, states(bakeoff)) == (1, {"FAILED": 1}), answer.err
     assert "the job took longer than timeout=1.5 seconds" in answer.err
-
-
-@pytest.mark.slow
-def test_a_job_that_ignores_signals_is_killed(bakeoff: Bakeoff, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bakeoff.pipeline.sweep.workers.GRACE_SECONDS", 1.0)
-    answer = bakeoff("-m", *TRUST, "learner._target_=failing.IgnoringSignals", "timeout=8")
-    assert (answer.status, states(bakeoff)) == (1, {"KILLED": 1}), answer.err
-    assert "took longer than timeout=8" in answer.err
 
 
 def test_rerun_runs_just_what_failed(bakeoff: Bakeoff) -> None:
