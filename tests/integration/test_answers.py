@@ -181,10 +181,7 @@ def test_a_sweep_has_the_jobs_of_python_and_null_for_a_score_that_is_not_defined
         (("serve", "m", "port=x"), "port", "x", "a whole number", None),
         (("accept", "line=a/b"), "line", "a/b", None, "write at most 80 letters, digits and the signs _ . and -,"),
         (("dataset=iris", "sede=1"), "sede", "1", None, "Did you mean 'seed'?"),
-        (("list", "models", "two=2"), "two", "2", None, "Did you mean 'to'?"),
         (("timeout=never",), "timeout", "never", "a duration above 0 and at most 1e+09 s", None),
-        (("evaluation.folds=3", "seed=a"), "seed", "a", "a whole number", None),
-        (("inspect", "none.csv"), None, None, None, None),
         (("accept", "latest"), None, None, None, None),
         (("init",), None, None, None, "usage: bakeoff init FOLDER"),
         (

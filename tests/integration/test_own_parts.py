@@ -127,16 +127,3 @@ def test_all_figures_are_those_of_the_user_too_if_their_package_is_trusted(listi
 
     targets = [[node["_target_"] for node in settle_figures("all", None, trust)] for trust in ([], ["own_figures"])]
     assert set(targets[1]) - set(targets[0]) == {"own_figures.ScoresByFold"}
-
-
-def test_own_options_are_listed_with_a_mark(listing: Bakeoff) -> None:
-    (listing.folder / "conf" / "learner" / "broken.yaml").write_text("a: [\n")
-    lines = listing("list", "learner", "figures", "metrics", "dataset").out.splitlines()
-    own = [" ".join(line.split()) for line in lines if "(own)" in line]
-    assert own == [
-        "broken (own)",
-        "nearest_mean (own) The class whose mean is nearest.",
-        "by_fold (own) Scores of folds.",
-        "profit (own) Profit of a row.",
-        "two_blobs (own) Two blobs.",
-    ]

@@ -115,11 +115,6 @@ def load_reserve(bakeoff: Bakeoff, run_id: str) -> np.ndarray:
     return loaded.splits.folds[0].reserve
 
 
-def test_ship_fits_on_the_reserve_too(bakeoff: Bakeoff) -> None:
-    assert bakeoff(*WORDS, "evaluation=kfold").status == 0
-    assert "fitted on all 150 rows" in bakeoff("ship", "latest", "as=flowers").out
-
-
 def test_a_run_without_a_reserve_has_none_to_score(bakeoff: Bakeoff) -> None:
     loaded = run(bakeoff, "dataset=iris", "learner=majority")
     with pytest.raises(UserError, match=r"has no reserve.*evaluation\.reserve=0\.2"):

@@ -166,12 +166,6 @@ def test_rows_of_training_are_not_reported() -> None:
     assert find(record, **columns) == []
 
 
-def test_a_value_of_the_dataset_that_no_training_row_has_is_unseen() -> None:
-    record = make_record({"colour": ["red", "blue"] * 20 + ["green"] * 3}, fitted=slice(0, 40))
-    sentences = report(record, colour=["red", "green", "GREEN", "green"])
-    assert sentences == ["colour: 3 of 4 rows have values not seen in training: green, GREEN"]
-
-
 CELLS = [1.5, 2.5, 3.5, 4.5]
 A_FIFTH = [*CELLS, np.nan] * 40
 NONE_MISSING = CELLS * 40

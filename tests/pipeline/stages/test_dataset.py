@@ -131,12 +131,6 @@ def test_names_that_may_be_meant_are_taken_for_names(tmp_path: Path, text: str) 
 # Digest
 
 
-def test_digest_does_not_know_where_the_file_lies(people: str, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    copied = written(tmp_path / "elsewhere", PEOPLE, "renamed.csv")
-    assert read_table(copied, "bought").digest() == read_table(people, "bought").digest()
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -61,13 +61,6 @@ def test_best_is_the_finished_run_with_the_best_headline_score_on_a_dataset(stor
     assert find_run_id(store, "best", "cars") == errors[0]
 
 
-def test_best_over_two_versions_of_a_dataset_is_refused(store: Store) -> None:
-    add_run(store, 1, "iris", digest="a", test_accuracy=0.9)
-    add_run(store, 2, "iris", digest="b", test_accuracy=0.8)
-    with pytest.raises(UserError, match=r"2 datasets or versions of their rows .iris"):
-        find_run_id(store, "best", "iris")
-
-
 def test_best_by_different_headlines_is_refused(store: Store) -> None:
     add_run(store, 1, "iris", test_accuracy=0.9)
     add_run(store, 2, "iris", test_f1=0.8)
