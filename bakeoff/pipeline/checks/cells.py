@@ -71,17 +71,22 @@ def _require_suitable_values(experiment: Experiment, prepared: pd.DataFrame) -> 
 
     A few rows with all classes can then be fitted without this parameter, but not with it.
     """
+    suspects = [
+        (learner, name, value)
+        for learner in list_candidate_learners(experiment.learner, experiment.tuning)
+        for name in PARAMETERS_OF_DATA
+        if isinstance(value := getattr(learner, name, None), dict | list)
+    ]
+    if not suspects:
+        return
     dataset = experiment.dataset
     targets = dataset.classes if dataset.is_classification else dataset.y[:MAX_TRIAL_ROWS]
     y = np.repeat(targets, ROWS_PER_TARGET)  # (m,)
     X = prepared.iloc[np.arange(len(y)) % len(prepared)]
-    for learner in list_candidate_learners(experiment.learner, experiment.tuning):
-        params = learner.get_params()
-        for name in PARAMETERS_OF_DATA:
-            value = params.get(name)
-            fault = _find_fault(learner, X, y) if isinstance(value, dict | list) else ""
-            if fault and not _find_fault(learner, X, y, **{name: None}):
-                raise UserError(f"learner.{name}={value} does not suit the classes or columns: {fault}.")
+    for learner, name, value in suspects:
+        fault = _find_fault(learner, X, y)
+        if fault and not _find_fault(learner, X, y, **{name: None}):
+            raise UserError(f"learner.{name}={value} does not suit the classes or columns: {fault}.")
 
 
 def _find_fault(learner: Any, X: pd.DataFrame, y: np.ndarray, **changes: Any) -> str:
@@ -99,11 +104,10 @@ def _require_readable(experiment: Experiment, prepared: pd.DataFrame) -> None:
     learner = experiment.learner
     learner_name = type(learner).__name__
     reads_nominal = reads_nominal_columns(learner)
-    given_kinds = list_kinds(experiment.dataset.X)
     kinds = list_kinds(prepared)
     for name, kind in kinds.items():
         if kind != "numeric" and not (kind in NOMINAL_KINDS and reads_nominal):
-            raise UserError(_explain_kind(name, kind, given_kinds.get(name), learner))
+            raise UserError(_explain_kind(name, kind, list_kinds(experiment.dataset.X).get(name), learner))
     nominal = [name for name, kind in kinds.items() if kind != "numeric"]
     limit = get_max_nominal_values(learner) if nominal else None
     for name in nominal:

@@ -81,10 +81,9 @@ def check_parameters(learner: BaseEstimator, key: str) -> None:
 
 def check_processes(estimator: Any, key: str) -> None:
     """Reject an estimator that would itself start very many processes or threads."""
-    n_most = loop.count_most_processes()
     for name, value in estimator.get_params(deep=True).items():
         is_count = name.rpartition(NESTING)[2] == PROCESS_PARAMETER and isinstance(value, int)
-        if is_count and value > n_most:
+        if is_count and value > 1 and value > (n_most := loop.count_most_processes()):
             raise UserError(
                 f"{key}.{name.replace(NESTING, '.')}={value} would start more than {loop.MAX_PROCESSES_PER_CORE} "
                 f"processes or threads per core; use at most {n_most}, or -1 for one per core."

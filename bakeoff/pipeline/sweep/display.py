@@ -164,6 +164,8 @@ def _add_scores(outcome: JobOutcome, run: StoredRun | None) -> JobOutcome:
 MAX_ROWS = 30
 """Maximum number of configurations in a table."""
 MAX_WARNINGS_SHOWN = 5
+ALIGNED_JOBS = 1000
+"""The columns of a plan are aligned among so many jobs, because the text of a million would fill the memory."""
 NAME_WIDTH = 36
 
 
@@ -281,12 +283,12 @@ class SweepDisplay:
 
     def show_plan(self, plan: Plan, workers: int) -> None:
         """Print all jobs with their states and reasons, and the expected duration of the jobs to do."""
-        rows = []
-        for job in plan.jobs:
-            hint = job.reason if job.seconds is None else f"about {format_seconds(job.seconds, 2)}"
-            rows.append([f"#{job.number}", job.name, job.state, hint])
-        for line in align_lines(make_table("", [""] * 4, rows)):
-            self.show(line)
+        for start in range(0, len(plan.jobs), ALIGNED_JOBS):
+            rows = []
+            for job in plan.jobs[start : start + ALIGNED_JOBS]:
+                hint = job.reason if job.seconds is None else f"about {format_seconds(job.seconds, 2)}"
+                rows.append([f"#{job.number}", job.name, job.state, hint])
+            self.show("\n".join(align_lines(make_table("", [""] * 4, rows))))
         self.show(plan.summary)
         if plan.authors:
             self.show(plan.authors)

@@ -229,12 +229,13 @@ class SweepEngine:
         runs_here = command.launch is None and not options.needs_workers
         self.runner = JobRunner(options.resume, options.timeout, command.request.tracebacks, tries_own_code=runs_here)
 
-    def run(self, jobs: Sequence[Job]) -> SweepReport:
+    def run(self, jobs: list[Job]) -> SweepReport:
         """Plan composed jobs and run those that are not done.
 
         Parameters
         ----------
-        jobs : sequence of Job
+        jobs : list of Job
+            They are replaced in the list by the planned ones.
 
         Raises
         ------
@@ -253,12 +254,12 @@ class SweepEngine:
             return replace(report, plan=plan)
         return report if report.is_refused else self._run_planned(report)
 
-    def check(self, jobs: Sequence[Job], *, resume: bool) -> SweepReport:
+    def check(self, jobs: list[Job], *, resume: bool) -> SweepReport:
         """Plan composed jobs, print the findings of the checks, and return a report with the refused jobs.
 
         Parameters
         ----------
-        jobs : sequence of Job
+        jobs : list of Job
         resume : bool
             Whether finished jobs are looked up in the store.
         """

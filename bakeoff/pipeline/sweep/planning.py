@@ -66,13 +66,13 @@ class Plan:
         return f"{count_nouns(len(self.jobs), 'job')}: {', '.join(shown)}"
 
 
-def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, resume: bool) -> Plan:
+def make_plan(jobs: list[Job], runner: JobRunner, announce: Announce, *, resume: bool) -> Plan:
     """Return a plan with the state of each job.
 
     Parameters
     ----------
-    jobs : sequence of Job
-        Composed jobs.
+    jobs : list of Job
+        Composed jobs, which are replaced in the list, so that a hundred thousand of them are in memory once.
     runner : JobRunner
         Loads datasets and opens the store, so that jobs in this process can reuse them.
     announce : callable
@@ -86,22 +86,24 @@ def make_plan(jobs: Sequence[Job], runner: JobRunner, announce: Announce, *, res
         The jobs use several stores, or their store cannot be used.
     """
     codes: dict[int, str] = {}
-    found = [_identify(job, runner, codes) for job in announce_long(jobs, "identifying", announce)]
-    _require_one_store(found)
+    for number, job in enumerate(announce_long(jobs, "identifying", announce)):
+        jobs[number] = _identify(job, runner, codes)
+    _require_one_store(jobs)
     done: dict[str, str] = {}
     others: list[str] = []
-    hashes = {job.hash for job in found if job.hash}
-    store = find_store(found, runner)
+    hashes = {job.hash for job in jobs if job.hash}
+    store = find_store(jobs, runner)
     claims = None if store is None else runner.claims_of(store)
-    # If the count of a claim changes later, the store is queried again.
-    found = [
-        replace(job, claim_count=claims.read_count(job.hash) if claims else 0) if job.hash else job for job in found
-    ]
+    for number, job in enumerate(jobs):
+        if job.hash:
+            # If the count of a claim changes later, the store is queried again.
+            jobs[number] = replace(job, claim_count=claims.read_count(job.hash) if claims else 0)
     if resume and store is not None:
         done = find_done_jobs(store, hashes)
         others = [] if done else history.list_experiments_of_jobs(store, hashes)
-    checked = _check_jobs(announce_long(found, "checking", announce), done, runner)
-    return Plan(tuple(checked), remarks=tuple(map(RENAMED.format, others)))
+    for number, job in enumerate(_check_jobs(announce_long(jobs, "checking", announce), done, runner)):
+        jobs[number] = job
+    return Plan(tuple(jobs), remarks=tuple(map(RENAMED.format, others)))
 
 
 def find_store(jobs: Sequence[Job], runner: JobRunner) -> Store | None:

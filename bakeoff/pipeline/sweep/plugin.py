@@ -49,7 +49,7 @@ class PlanningSweeper:
             An option of the sweep is invalid. Invalid jobs do not raise; the plan reports them.
         """
         announce = wording.make_console(stderr=True, quiet=command.request.quiet).print
-        composed = command.request.composed or _compose_jobs(command, announce)
+        composed = list(command.request.composed) or _compose_jobs(command, announce)
         jobs, remarks = _leave_out_excluded(composed, command.options.exclude)
         if len(jobs) < len(composed):
             n_excluded = len(composed) - len(jobs)
@@ -73,14 +73,12 @@ def _compose_jobs(command: SweepCommand, announce: Any) -> list[Job]:
     return [command.composer.compose_job(number, words, varying) for number, words in enumerate(watched)]
 
 
-def _leave_out_excluded(
-    jobs: Sequence[Job], excluded: Sequence[Mapping[str, Any]]
-) -> tuple[Sequence[Job], tuple[str, ...]]:
+def _leave_out_excluded(jobs: list[Job], excluded: Sequence[Mapping[str, Any]]) -> tuple[list[Job], tuple[str, ...]]:
     """Return the jobs that no entry of ``exclude`` describes, and remarks on entries without effect.
 
     Parameters
     ----------
-    jobs : sequence of Job
+    jobs : list of Job
     excluded : sequence of mapping
         Each describes the jobs that have all its values.
 

@@ -104,6 +104,7 @@ READ_BEGINNINGS = """
 SELECT run_uuid FROM runs
 WHERE experiment_id = :experiment AND lifecycle_stage = 'active' AND run_uuid LIKE :beginning LIMIT 10
 """
+READ_METRIC_SETTINGS = "SELECT DISTINCT value FROM params WHERE key = 'evaluation.metrics'"
 READ_EXPERIMENT_TAG = "SELECT value FROM experiment_tags WHERE experiment_id = :experiment AND key = :key"
 READ_EXPERIMENT = """
 SELECT CAST(experiment_id AS VARCHAR), artifact_location, lifecycle_stage FROM experiments WHERE name = :name

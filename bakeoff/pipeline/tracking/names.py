@@ -21,6 +21,7 @@ from bakeoff.pipeline.tracking.artifacts import find_model_address
 from bakeoff.pipeline.tracking.mlflow_tables import (
     READ_ALIASES,
     READ_BEGINNINGS,
+    READ_METRIC_SETTINGS,
     READ_VERSION_TAGS,
     READ_VERSIONS,
     list_store_errors,
@@ -286,7 +287,8 @@ def find_run_id(store: Store, word: str, dataset: str = "", *, must_be_readable:
         if dataset:
             query += f" and {write_condition('params.dataset', dataset)}"
         is_latest = word == LATEST
-        runs = list(search_runs(store, query, 1 if is_latest else None, HEADLINE_KEYS, [] if is_latest else None))
+        needed = [] if is_latest else list_headlines(store)
+        runs = list(search_runs(store, query, 1 if is_latest else None, HEADLINE_KEYS, needed))
         if not runs:
             restriction = f" with dataset={dataset}" if dataset else ""
             raise UserError(f"there is no finished run{restriction} in {store.uri} yet.")
@@ -312,9 +314,22 @@ def find_headline(params: Mapping[str, str], metrics: Mapping[str, float]) -> st
         The stored values of the run. The store does not preserve the order of metrics, which is derived from the
         configuration, else from the defaults of the task.
     """
+    return next((name for name in _list_candidates(params) if name in metrics), None)
+
+
+def list_headlines(store: Store) -> list[str] | None:
+    """Return the metrics that can be the headline score of a run in a database; None for a server, which sends all."""
+    if not store.is_database:
+        return None
+    settings = [{"evaluation.metrics": value} for (value,) in store.read(READ_METRIC_SETTINGS)]
+    return [name for params in [{}, *settings] for name in _list_candidates(params)]
+
+
+def _list_candidates(params: Mapping[str, str]) -> list[str]:
+    """Return the metrics of which the first one that a run with these params has is its headline score."""
     names = [name_entry(entry) for entry in read_metric_entries(params)]
     names += [metrics_of_task[0] for metrics_of_task in DEFAULTS.values()]
-    return next((f"test_{name}" for name in names if f"test_{name}" in metrics), None)
+    return [f"test_{name}" for name in names]
 
 
 def read_metric_entries(params: Mapping[str, str]) -> list[Any]:

@@ -160,13 +160,14 @@ def describe_metric(name: str, sentence: str) -> str:
 
 def _list_stored(group: str, request: ListRequest) -> list[Mapping[str, Any]]:
     """Print the runs of an experiment, or each version of the registered models, the newest first, and return them."""
-    from bakeoff.pipeline.tracking.names import list_versions
+    from bakeoff.pipeline.tracking.names import list_headlines, list_versions
     from bakeoff.pipeline.tracking.store import open_store
     from bakeoff.pipeline.tracking.stored_runs import search_runs
 
     store = open_store(request.tracking__uri, request.tracking__experiment, create=False)
     if group == RUNS:
-        rows = [_describe_run(run) for run in search_runs(store, keys=("evaluation.metrics", "sweep"))]
+        found = search_runs(store, keys=("evaluation.metrics", "sweep"), metrics=list_headlines(store))
+        rows = list(map(_describe_run, found))
         cure = "run an experiment first"
     else:
         versions = sorted(list_versions(store), key=lambda each: (each.name, -each.version))

@@ -126,7 +126,8 @@ def plan_removal(request: RemovalRequest) -> tuple[Store, Removal]:
     require_database(store)
     runs = read_items(store.client, READ_RUNS)
     wanted = [runs[run_id] for run_id in dict.fromkeys(_find_run_ids(store, request))]
-    models = [each for each in read_items(store.client, READ_MODELS).values() if each.run_id in {*_ids(wanted)}]
+    ids = {*_ids(wanted)}
+    models = [each for each in read_items(store.client, READ_MODELS).values() if each.run_id in ids]
     return store, _plan(store, wanted, models)
 
 

@@ -91,7 +91,7 @@ class LearnerInput:
 
 def reads_nominal_columns(learner: Any) -> bool:
     """Return whether a learner reads categorical columns of a table by itself."""
-    return learner.get_params().get("categorical_features") is not None
+    return getattr(learner, "categorical_features", None) is not None
 
 
 def splits_by_value(learner: Any) -> bool:
