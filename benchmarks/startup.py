@@ -29,6 +29,7 @@ from benchmarks.tables import machine, replace_part
 ROOT = Path(__file__).resolve().parents[1]
 SMALL_TABLE = "size,colour,price\n" + "".join(f"{row % 7},{'red' if row % 3 else 'blue'},{row}\n" for row in range(200))
 FRESH_FOLDER = "the default run in an empty folder"
+REFUSED = "learner=nkn"
 SEEDS = count(1)
 COMMANDS: dict[str, Sequence[str]] = {
     FRESH_FOLDER: (),
@@ -37,7 +38,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "inspect of a file of 200 rows": ("inspect", "table.csv"),
     "list": ("list",),
     "--help": ("--help",),
-    "a refused word": ("learner=nkn",),
+    "a refused word": (REFUSED,),
     "1,000 finished jobs again": (
         "-m",
         "learner=majority",
@@ -48,18 +49,28 @@ COMMANDS: dict[str, Sequence[str]] = {
 }
 STORED = {
     "predict of five rows by a registered model": ("predict", "flowers@champion", "rows.csv"),
-    "explain of a registered model": ("explain", "flowers@champion", "output=page.html"),
+    "explain of titanic's champion": ("explain", "titanic@champion", "output=page.html"),
     "replay latest": ("replay", "latest"),
     "compare of three stored runs": ("compare", "sweep=three", "keep=false"),
     "ship": ("ship", "latest", "as=flowers@candidate"),
-    "work": ("work", "learner=knn"),
+    "work": ("work", "learner=knn", "dataset=colours"),
+    "diff of two stored runs whose hybrids are finished": ("diff", "knn", "svm", "sweep=three"),
     "figures latest all": ("figures", "latest", "all"),
 }
 """Commands on stored runs, to be compared with the default run in a folder with a store."""
 COMMANDS |= STORED
+TITANIC = (
+    "dataset=file",
+    f"dataset.path={ROOT / 'examples' / 'titanic' / 'titanic.csv'}",
+    "dataset.target=survived",
+    "dataset.drop=[boat,body]",
+)
 PREPARED = (
+    ("-m", *TITANIC, "learner=logistic_regression", "preprocessing=auto", "evaluation=kfold"),
+    ("ship", "latest", "as=titanic@champion"),
     ("-m", "learner=knn,svm,naive_bayes", "dataset=iris", "evaluation=kfold", "hydra.sweep.dir=three"),
     ("ship", "best", "dataset=iris", "as=flowers@champion"),
+    STORED["diff of two stored runs whose hybrids are finished"],
 )
 """Commands that store these runs."""
 FIVE_ROWS = "sepal length (cm),sepal width (cm),petal length (cm),petal width (cm)\n" + "5.1,3.5,1.4,0.2\n" * 5
@@ -99,7 +110,11 @@ class Checkout:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "PYTHONPATH": str(self.root)}
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(
-            command, cwd=folder, env={**environment, "OMP_NUM_THREADS": "1"}, capture_output=True, check=False
+            command,
+            cwd=folder,
+            env={**environment, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            check=REFUSED not in words,
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

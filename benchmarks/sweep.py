@@ -199,21 +199,25 @@ def costs(jobs: int) -> Iterator[Row]:
 
 
 def kinds(repeats: int) -> Iterator[Row]:
-    """Yield the wall time of another job of five folds, beside that of a script, measured in turn."""
+    """Yield the time of another job of five folds, beside that of a script, measured in turn."""
     with TemporaryDirectory() as folder:
         script = Path(folder) / "plain.py"
         script.write_text(FOLDS_BASELINE)
         five_folds = ours("-m", "learner=majority", "dataset=iris", "evaluation=kfold", "evaluation.folds=5")
         plain = [sys.executable, str(script), "-m"]
         for name, kind in KINDS.items():
-            walls: tuple[list[float], list[float]] = ([], [])
+            costs: tuple[list[tuple[Cost, Cost, int]], ...] = ([], [])
             for _ in range(repeats):
-                sides = zip((five_folds, plain), (kind.ours, kind.script), kind.more, walls, strict=True)
+                sides = zip((five_folds, plain), (kind.ours, kind.script), kind.more, costs, strict=True)
                 for command, (few, many), more, taken in sides:
-                    taken.append((cost([*command, *many]).wall - cost([*command, *few]).wall) / more)
-            mine, others = (1000 * median(taken) for taken in walls)
-            ratio = f"{mine:.0f} ms, and {others:.0f} ms in the script: {others / mine:.0f} times as much"
-            yield f"a job of 5 folds, in wall time, where jobs differ in {name}", ratio
+                    taken.append((cost([*command, *few]), cost([*command, *many]), more))
+            for clock in ("wall", "cpu"):
+                mine, others = (
+                    1000 * median((getattr(many, clock) - getattr(few, clock)) / more for few, many, more in taken)
+                    for taken in costs
+                )
+                ratio = f"{mine:.0f} ms, and {others:.0f} ms in the script: {others / mine:.0f} times as much"
+                yield f"a job of 5 folds, {clock} time, where jobs differ in {name}", ratio
 
 
 def speedup() -> Iterator[Row]:
