@@ -340,7 +340,8 @@ class GuardedLoader(ConfigLoaderImpl):
             The words that choose the options.
         """
         groups = tuple(word.partition("=")[0] for word in words)
-        if groups in self._composed and (exchanged := self._exchange_options(self._composed[groups], words)):
+        earlier = self._composed.get(groups)
+        if earlier and (exchanged := self._exchange_options(earlier, words)):
             return exchanged
         composed = self.load_sweep_config(master, list(words))
         choices = {str(group): str(option) for group, option in composed.hydra.runtime.choices.items()}
@@ -365,6 +366,8 @@ class GuardedLoader(ConfigLoaderImpl):
 
     def _exchange_options(self, job: OptionsOfJob, words: Sequence[str]) -> OptionsOfJob | None:
         """Return a job with the options of other words; None unless each of them is a shipped file for one key."""
+        if words == job.words:
+            return job
         tree: DictConfig = pickle.loads(job.packed)
         choices = dict(job.choices)
         for group, _, option in (word.partition("=") for word in words if word not in job.words):

@@ -54,7 +54,6 @@ class Composer:
     loader: Any
     master: DictConfig
     _parsed: dict[str, tuple[Override, bool]] = field(default_factory=dict)
-    _options: dict[JobWords, engine.OptionsOfJob] = field(default_factory=dict)
     _patterns: dict[Shape, Pattern | None] = field(default_factory=dict)
     _settled: dict[int, tuple[Mapping[str, Any], Choices]] = field(default_factory=dict)
 
@@ -122,9 +121,7 @@ class Composer:
             group_words = tuple(word for word in words if self.chooses_option(word))
             value_words = [word for word in words if not self.chooses_option(word)]
             values = [self._parse(word)[0] for word in value_words]
-            if group_words not in self._options:
-                self._options[group_words] = self.loader.compose_options(self.master, group_words)
-            options = self._options[group_words]
+            options = self.loader.compose_options(self.master, group_words)
             tree: DictConfig = pickle.loads(options.packed)  # a copy, three times as fast as deepcopy
             engine.set_values(tree, values)
         except Exception as error:

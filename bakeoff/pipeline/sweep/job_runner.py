@@ -273,9 +273,9 @@ def _hide_in_warnings(model: FittedModel, configuration: str) -> FittedModel:
 
 
 MAX_PREPARED_BYTES = 1 << 26
+"""Maximum memory for the splits of checked jobs that wait to run; further jobs are prepared again."""
 PREPARED_BYTES = 1 << 13
 """About the memory of a checked job without its splits."""
-"""Maximum memory for the splits of checked jobs that wait to run; further jobs are prepared again."""
 
 
 @dataclass

@@ -113,17 +113,13 @@ def describe_escapes(table: pd.DataFrame, path: Path) -> str:
 
 
 def _count_escapes(column: pd.Series[Any]) -> int:
-    if not _may_hold_text(column):
+    if column.dtype.kind != "O":
         return 0
     return sum(isinstance(cell, str) and escape_text(cell) != cell for cell in column)
 
 
 def _escape_cell(cell: Any) -> Any:
     return escape_text(cell) if isinstance(cell, str) else cell
-
-
-def _may_hold_text(column: pd.Series[Any]) -> bool:
-    return column.dtype.kind == "O"
 
 
 def _write_arrow(table: pd.DataFrame, path: Path) -> None:

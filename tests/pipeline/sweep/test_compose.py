@@ -86,7 +86,6 @@ def test_options_are_exchanged_where_only_their_own_keys_differ(
     compose = composer.loader.load_sweep_config
     monkeypatch.setattr(composer.loader, "load_sweep_config", lambda *given: composed.append(given) or compose(*given))
     monkeypatch.setattr(composer.loader, "_composed", {})
-    composer._options.clear()
     for words in jobs:
         job = composer.compose_job(0, words, ())
         with own_hydra_state():
