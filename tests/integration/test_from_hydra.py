@@ -12,7 +12,7 @@ from command import Bakeoff
 from page_commands import ROOT, list_commands, write_shown_files
 from page_files import write_titanic_folds
 
-from bakeoff.pipeline.tracking import store
+from bakeoff.pipeline.tracking.store import open_store
 
 PAGE = "docs/from-hydra.md"
 METRICS = ("accuracy", "roc_auc")
@@ -33,7 +33,7 @@ def test_a_project_of_hydra_mlflow_and_scikit_learn_keeps_its_scores_in_every_fo
 ) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    store.create_sqlite(project / "mlflow.db")  # MLflow takes long to create it
+    open_store(str(project / "mlflow.db"), "Default")  # MLflow takes long to create it
     subprocess.run([sys.executable, str(ROOT / "examples/from_hydra/train.py")], cwd=project, check=True)
     before = read_folds(project / "mlflow.db", {metric: f"fold_{metric}" for metric in METRICS})
 

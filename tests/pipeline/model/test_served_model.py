@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from doubles import experiment
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from bakeoff.learners import DecisionTreeClassifier
 from bakeoff.pipeline.errors import UserError
@@ -33,7 +34,7 @@ from bakeoff.pipeline.stages.dataset import Dataset, load_bundled, load_frame
 from bakeoff.pipeline.stages.dataset.convert import convert_columns
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules
 from bakeoff.pipeline.stages.preprocessing import list_kinds
-from bakeoff.pipeline.stages.splitting import Split
+from bakeoff.pipeline.stages.splitting import Holdout, Split
 
 N = 80
 RANDOM = np.random.default_rng(0)
@@ -111,6 +112,14 @@ def test_a_number_that_two_codes_read_as_is_unseen(model: Model) -> None:
 def test_a_cell_that_is_no_finite_number_is_refused(model: Model, cell: Any, reason: str) -> None:
     with pytest.raises(UserError, match=reason):
         model.predict(TABLE.assign(size=["1", cell, *["2"] * (N - 2)]))
+
+
+def test_a_regression_predicts_numbers_without_probabilities() -> None:
+    diabetes = load_bundled("diabetes")
+    model = model_of(diabetes, LinearRegression(), preprocessing=StandardScaler(), splitter=Holdout(stratify=False))
+    table = model.predict(diabetes.X)
+    assert list(table.columns) == ["prediction"]
+    np.testing.assert_array_equal(table["prediction"], model.estimator.predict(diabetes.X))
 
 
 @pytest.mark.parametrize("data", [TABLE, TABLE.to_dict("list"), TABLE.to_dict("records"), TABLE.to_numpy()])
