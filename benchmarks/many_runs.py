@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -222,19 +222,26 @@ def _list_copies(database: sqlite3.Connection, hashes: Sequence[str], n_seeds: i
     database.execute("CREATE INDEX temp.copies_of_owner ON copies (owner, new)")
 
 
+def _order_row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row.get("key", ""), row.get("timestamp", 0), row.get("step", 0), row["owner"]
+
+
 def _copy_rows(database: sqlite3.Connection, table: str, owner: str) -> None:
     """Write the rows of all copies into a table, whose indices are made anew."""
-    rows = [dict(row) for row in database.execute(f"SELECT {owner} AS owner, {table}.* FROM {table}")]
+    rows: list[dict[str, Any]] = [
+        dict(row) for row in database.execute(f"SELECT {owner} AS owner, {table}.* FROM {table}")
+    ]
     columns = [name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")]
     is_index = f"FROM sqlite_master WHERE type = 'index' AND tbl_name = '{table}' AND sql IS NOT NULL"
     indices = database.execute(f"SELECT name, sql {is_index}").fetchall()
     for name, _ in indices:
         database.execute(f"DROP INDEX {name}")
+    ordered = sorted(rows, key=_order_row)
     values = [_write_copied(table, column, owner) for column in columns]
     database.executemany(
         f"INSERT INTO {table} ({', '.join(columns)}) "
         f"SELECT {', '.join(values)} FROM copies WHERE owner = :owner ORDER BY new",
-        sorted(rows, key=lambda row: (row.get("key", ""), row.get("timestamp", 0), row.get("step", 0), row["owner"])),
+        ordered,
     )
     for _, statement in indices:
         database.execute(statement)

@@ -360,7 +360,7 @@ class GuardedLoader(ConfigLoaderImpl):
         """Return the keys that several files set; all if the user's files name others, which may depend on options."""
         files = [(default, self.repository.load_config(str(default.config_path))) for default in self._defaults]
         if any(file.defaults_list and not _is_shipped(file.provider, file.path) for _, file in files):
-            return composed.keys()
+            return {str(key) for key in composed}
         counts = Counter(key for each in files if not each[1].is_schema_source for key in _place_file(*each)[1])
         return {key for key, count in counts.items() if count > 1}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hydra.types import RunMode
@@ -82,9 +83,8 @@ NAMED = [
 def test_options_are_exchanged_where_only_their_own_keys_differ(
     composer: Composer, jobs: list[list[str]], n_composed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    composed = []
-    compose = composer.loader.load_sweep_config
-    monkeypatch.setattr(composer.loader, "load_sweep_config", lambda *given: composed.append(given) or compose(*given))
+    compose = Mock(wraps=composer.loader.load_sweep_config)
+    monkeypatch.setattr(composer.loader, "load_sweep_config", compose)
     monkeypatch.setattr(composer.loader, "_composed", {})
     for words in jobs:
         job = composer.compose_job(0, words, ())
@@ -92,7 +92,7 @@ def test_options_are_exchanged_where_only_their_own_keys_differ(
             expected = compose_job(words)
         assert repr(job.spec) == repr(expected.spec)
         assert job.invocation.choices == expected.invocation.choices
-    assert len(composed) == n_composed
+    assert compose.call_count == n_composed
 
 
 def test_an_option_on_which_a_file_of_the_user_depends_is_not_exchanged(tmp_path: Path) -> None:
