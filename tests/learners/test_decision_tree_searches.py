@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor
+from bakeoff.learners import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier
 from bakeoff.learners.trees import grower, training_table
-from bakeoff.learners.trees.splitting import numeric
+from bakeoff.learners.trees.splitting import bins, numeric
 from bakeoff.learners.trees.splitting.bins import HistogramBlock
 from bakeoff.learners.trees.splitting.splits import SplitRules
 from bakeoff.learners.trees.tree import Tree
@@ -126,3 +126,18 @@ def test_histograms_serve_columns_of_few_known_values(missing: bool, monkeypatch
     many_values = np.arange(len(X))
     DecisionTreeClassifier().fit(np.column_stack([X, many_values]), y)
     assert not n_nodes
+
+
+@pytest.mark.parametrize("limit", [*LIMITS, {"bootstrap": False}], ids=str)
+@pytest.mark.parametrize("n_values", [3, 30])
+def test_squares_by_bin_and_histograms_give_one_forest(
+    limit: dict[str, Any], n_values: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(n_values)
+    X = rng.integers(0, n_values, (2000, 6)) - 1.5
+    y = (2 * (X[:, 0] + X[:, 1]) + rng.integers(0, 3, 2000)) % 21
+    forest = RandomForestClassifier(3, random_state=0, **limit)
+    monkeypatch.setattr(bins, "MAX_ROWS_PER_BIN", np.inf)  # also for a few large nodes
+    by_squares = forest.fit(X, y).trees_
+    monkeypatch.setattr(bins, "MIN_CLASSES_ADDED", np.inf)
+    assert all(map(_are_equal, by_squares, forest.fit(X, y).trees_))
