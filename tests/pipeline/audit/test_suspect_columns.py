@@ -17,7 +17,7 @@ from bakeoff.pipeline.audit.columns import (
     find_same_columns,
     find_telling_presence,
 )
-from bakeoff.pipeline.stages.dataset import Dataset, read_table
+from bakeoff.pipeline.stages.dataset import Dataset, load_frame, read_table
 
 N = 400
 DRAW = np.random.default_rng(0)
@@ -180,6 +180,18 @@ def wheel_dataset(folder: Path, name: str, **keys: Any) -> Dataset:
     file = folder / f"{name}.csv"
     wheel_frame(name).to_csv(file, index=False)
     return read_table(str(file), TARGETS[name], **keys)
+
+
+def test_boat_and_body_of_titanic_are_found_by_where_they_have_cells(tmp_path: Path) -> None:
+    boat, body = map(str, find_in_table(wheel_dataset(tmp_path, "titanic")))
+    assert "column 'boat' reveals the target through its missing cells: 477 of the 486 rows" in boat
+    assert boat.endswith("leave the column out with dataset.drop=[boat].")
+    assert "column 'body' reveals the target through its missing cells: all 121 rows" in body
+    # The names play no part.
+    frame = wheel_frame("titanic").rename(columns={"boat": "c1", "body": "c2"})
+    found = [columns for _, columns, _, _ in find_columns(load_frame(frame, "survived"))]
+    assert found == [("c1",), ("c2",)]
+    assert list(find_in_table(wheel_dataset(tmp_path, "titanic", drop=["boat", "body"]))) == []
 
 
 @pytest.mark.parametrize("name", ["zoo", "krvskp", "penguins", "cpu", "iris", "glass2"])

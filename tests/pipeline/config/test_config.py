@@ -194,6 +194,18 @@ def test_a_record_can_be_read_again() -> None:
 # Hydra
 
 
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("dataset=data/a.csv", r"dataset=data/a.csv is not an option; .*dataset=file dataset.path=data/a.csv"),
+        ("trust=os", "^trust: Invalid value"),
+    ],
+)
+def test_what_no_option_and_no_list_can_be_is_refused(word: str, message: str) -> None:
+    with own_hydra_state(), pytest.raises(UserError, match=message):
+        compose_job([word])
+
+
 def test_words_have_the_letters_of_all_languages_while_bakeoff_composes() -> None:
     parse = OverridesParser.create().parse_override
     with open_engine():
