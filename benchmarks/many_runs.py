@@ -146,7 +146,7 @@ CASES = (
     Case("dataset=iris learner=majority tracking.models=false"),
     Case("ship latest as=again@champion"),
     Case("plan " + " ".join((*JOBS, "seed=range(1,101)"))),
-    Case(" ".join((*JOBS, "seed=range(1,{n_seeds})", "max_jobs=1000000")), reads_all=True),
+    Case(" ".join((*JOBS, "seed=range({n_seeds})", "max_jobs=1000000")), reads_all=True),
 )
 
 
@@ -198,10 +198,12 @@ def make_many_runs(folder: Path, first: Path, n_runs: int) -> None:
         # The indices of so many runs do not fit into the usual cache of 2 MB.
         database.execute("PRAGMA cache_size = -1000000")
         database.execute("PRAGMA synchronous = OFF")
+        database.execute("PRAGMA journal_mode = OFF")  # a log would be as large as the rows
         _list_copies(database, hashes, n_seeds)
         for table, owner in COPIED.items():
             _copy_rows(database, table, owner)
         database.commit()
+        database.execute("PRAGMA journal_mode = WAL")
 
 
 def _list_copies(database: sqlite3.Connection, hashes: Sequence[str], n_seeds: int) -> None:
@@ -252,11 +254,15 @@ def _write_copied(table: str, column: str, owner: str) -> str:
     return "new" if column == owner else CHANGED.get((table, column), f":{column}")
 
 
-def find_extra(folders: Sequence[Path], case: Case, repeats: int, values: Mapping[str, int]) -> list[Measured]:
-    """Return what a command takes in each store; the stores take turns."""
-    code = case.code or COMMAND.format(words=case.words.format(**values).split())
-    command = [sys.executable, "-c", COUNTED + code]
-    taken = [[run(folder, command)[0] for folder in folders] for _ in range(repeats)]
+def find_extra(folders: Mapping[Path, int], case: Case, repeats: int) -> list[Measured]:
+    """Return what a command takes in each store, given with its number of finished seeds; the stores take turns."""
+    commands = {
+        folder: COUNTED + (case.code or COMMAND.format(words=case.words.format(n_seeds=n_seeds).split()))
+        for folder, n_seeds in folders.items()
+    }
+    taken = [
+        [run(folder, [sys.executable, "-c", code])[0] for folder, code in commands.items()] for _ in range(repeats)
+    ]
     return [
         Measured(*map(max, zip(*own, strict=True)))._replace(seconds=min(own)[0]) for own in zip(*taken, strict=True)
     ]
@@ -284,11 +290,11 @@ def main() -> None:
         if not many.exists():
             make_many_runs(many, few, given.runs)
         for case in chosen:
-            values = {"n_seeds": count_done(given.runs) + 1}
-            first, second = find_extra((few, many), case, given.repeats, values)
+            n_seeds = count_done(given.runs) + 1
+            first, second = find_extra({few: 1, many: n_seeds}, case, given.repeats)
             mark = " (reads all runs)" if case.reads_all else ""
             lines.append(
-                f"| `{case.words.format(**values)}`{mark} | {first.seconds:.2f} s | {second.seconds:.2f} s "
+                f"| `{case.words.format(n_seeds=n_seeds)}`{mark} | {first.seconds:.2f} s | {second.seconds:.2f} s "
                 f"| {second.megabytes:,.0f} MB | {first.queries} and {second.queries} |"
             )
             print(lines[-1], flush=True)
