@@ -16,9 +16,8 @@ from bakeoff.pipeline.text.secrets import hide_secrets
 from bakeoff.pipeline.tracking import artifacts, provenance
 from bakeoff.pipeline.tracking.names import KIND_TAGS as EXPERIMENT_TAGS
 from bakeoff.pipeline.tracking.store import Store, open_store
-from bakeoff.pipeline.tracking.store_writer import MAX_TAG_LETTERS, RunValues
+from bakeoff.pipeline.tracking.store_writer import RunValues
 
-RUNS_TAG = "compared_runs"
 RUNS_FILE = "runs.json"
 SUFFIX = "-comparisons"
 """The end of the name of the experiment with the reports on the runs of another."""
@@ -67,7 +66,6 @@ def keep_report(
         **(tags or {}),
         "command": report.command,
         KIND_TAG: kind,
-        RUNS_TAG: _list_ids(runs),
         "mlflow.note.content": "\n\n".join([f"**{report.question}**", *report.verdict, remark]),
     }
     shown = {key: hide_secrets(value) for key, value in all_tags.items()}
@@ -90,10 +88,3 @@ def keep_report(
         raise
     own.writer.end_run(run_id, "FINISHED")
     return run_id
-
-
-def _list_ids(runs: Mapping[str, str]) -> str:
-    """Return the ids of the runs as JSON, or their number if they exceed the maximum length of a tag."""
-    text = json.dumps(list(runs))
-    # A truncated list would look complete, so a long list is stored only in the artifacts.
-    return text if len(text) <= MAX_TAG_LETTERS else f"{len(runs)} runs in {RUNS_FILE}"

@@ -199,21 +199,13 @@ def draw_scores(comparison: Comparison, result: MetricResult) -> Picture | None:
                 continue
             is_best = row.is_best if items is None else name in items.tiers[0]
             points = cells[name, dataset.dataset] if with_points else ()
-            _draw_row(axes, number, points, (row.low, row.mean, row.high), is_best=is_best)
+            style: Any = {"color": CLASS_COLOURS[0] if is_best else MUTED_COLOUR, "gid": f"row:{number}"}
+            axes.plot(points, [number] * len(points), "o", **POINTS | style)
+            axes.plot([row.low, row.mean, row.high], [number] * 3, "D-", markevery=[1], markersize=4.5, **style)
     level = f"{100 * (1 - comparison.settings.alpha):g} %"
     caption = CAPTIONS[items is not None].format(label.capitalize(), level)
     n_hidden = len(comparison.configurations) - len(rows)
     return figure, caption + f" {n_hidden} more are not drawn." * (n_hidden > 0)
-
-
-def _draw_row(
-    axes: Axes, number: int, points: Sequence[float], line: tuple[float, float, float], *, is_best: bool
-) -> None:
-    """Draw scores as points, and a line with a diamond at its second value."""
-    colour = CLASS_COLOURS[0] if is_best else MUTED_COLOUR
-    style: Any = {"color": colour, "gid": f"row:{number}"}
-    axes.plot(points, [number] * len(points), "o", **POINTS | style)
-    axes.plot(line, [number] * len(line), "D-", markevery=[1], markersize=4.5, **style)
 
 
 CAPTIONS = (

@@ -34,7 +34,6 @@ from bakeoff.pipeline.text.wording import (
 
 BASE = "base"
 COUNTS = Cell("(v/\N{NO-BREAK SPACE}/*)", hint="datasets on which it is better, the same, worse")
-IMPROVABILITY = Cell("improvability", hint="mean share of its error by which the best of a dataset has a smaller one")
 TOLD_APART = ">"
 NOT_TOLD_APART = "~"
 """Signs between two configurations, the first of which has the better mean."""
@@ -82,7 +81,7 @@ def _tabulate_scores(comparison: Comparison, result: MetricResult, overall: Over
         share = [format_percent(comparison.improvability[row.name])] if row.name in comparison.improvability else []
         rows.append([row.name, rank, *share, counts, *scores])
     # The ranks come first, because the columns of many datasets do not fit on a screen.
-    improvability = [IMPROVABILITY] if comparison.improvability else []
+    improvability = ["improvability"] if comparison.improvability else []
     columns: Row = [
         "configuration",
         "mean rank",

@@ -163,7 +163,8 @@ def make_panels(
     for unused in panels[n:]:
         unused.remove()
     for axes in panels[:n]:
-        place_ticks(axes)
+        axes.xaxis.set_major_locator(RoundNumbers(steps=[1, 2, 2.5, 5, 10]))
+        axes.xaxis.isDefault_majloc = True
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(GroupedNumbers())
             # Categories and other scales replace a default.
@@ -172,12 +173,6 @@ def make_panels(
         # A removed panel may have been the one below, with the numbers of a shared axis.
         axes.tick_params(labelbottom=True)
     return figure, panels[:n]
-
-
-def place_ticks(axes: Axes) -> None:
-    """Place ticks at round numbers on the horizontal axis."""
-    axes.xaxis.set_major_locator(RoundNumbers(steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.isDefault_majloc = True
 
 
 class RoundNumbers(MaxNLocator):

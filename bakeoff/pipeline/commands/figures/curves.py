@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import AutoLocator, LogLocator
-from sklearn.metrics import PredictionErrorDisplay
+from matplotlib.ticker import LogLocator
 
 from bakeoff.pipeline.commands.drawing.panels import (
     CLASS_COLOURS,
@@ -21,7 +20,6 @@ from bakeoff.pipeline.commands.drawing.panels import (
     collect_marks,
     label_axes,
     make_panels,
-    place_ticks,
     use_whole_ticks,
 )
 from bakeoff.pipeline.commands.figures.run_figure import (
@@ -342,7 +340,7 @@ MAX_DRAWN_ROWS = 2000
 """If there are more rows, this number of rows is sampled at random."""
 CURVE_POINTS = 1500
 DOTS: Any = {"s": 20, "color": CLASS_COLOURS[0], "alpha": 0.5, "edgecolors": "none"}
-LINE: Any = {"color": MUTED_COLOUR, "linestyle": ":", "alpha": 1.0}
+LINE: Any = {"color": MUTED_COLOUR, "linestyle": ":"}
 MARGIN_SHARE = 0.04
 """The margin of a curve around the rows on each side, as a fraction of the column's range."""
 
@@ -358,26 +356,24 @@ class Residuals(RunFigure):
 
     def draw(self, run: FinishedRun) -> Figure:
         """Draw both panels; perfect predictions lie on the lines."""
-        figure, panels = make_panels(2, width=4.5, height=4.2)
-        residuals = run.truth - run.predicted  # (m,)
-        spread = f"mean {format_score(residuals.mean())}, standard deviation {format_score(residuals.std(ddof=1))}"
+        figure, (left, right) = make_panels(2, width=4.5, height=4.2)
         target = self.label_column(run, run.experiment.dataset.target)
-        kinds: Any = {
-            "actual_vs_predicted": (run.title, run.describe_test_rows(), f"true {target}"),
-            "residual_vs_predicted": ("Residuals", spread, "true minus predicted"),
-        }
-        for axes, (kind, (title, note, ylabel)) in zip(panels, kinds.items(), strict=True):
-            # Both panels show the same rows, and drawing the figure again shows them again.
-            rows: Any = {"subsample": min(MAX_DRAWN_ROWS, len(run.truth)), "random_state": 0}
-            PredictionErrorDisplay.from_predictions(
-                run.truth, run.predicted, kind=kind, ax=axes, scatter_kwargs=DOTS, line_kwargs=LINE, **rows
-            )
-            # The display places its ticks at fractions of the range.
-            place_ticks(axes)
-            axes.yaxis.set_major_locator(AutoLocator())
+        residuals = run.truth - run.predicted  # (m,)
+        # Both panels show the same rows, and drawing the figure again shows them again.
+        shown = np.random.default_rng(0).permutation(len(residuals))[:MAX_DRAWN_ROWS]
+        left.scatter(run.predicted[shown], run.truth[shown], **DOTS)
+        ends = [run.truth.min(), run.truth.max()]
+        left.plot(ends, ends, **LINE)
+        left.set_ylabel(f"true {target}")
+        add_title(left, run.title, run.describe_test_rows())
+        right.scatter(run.predicted[shown], residuals[shown], **DOTS)
+        right.axhline(0, **LINE)
+        right.set_ylabel("true minus predicted")
+        spread = f"mean {format_score(residuals.mean())}, standard deviation {format_score(residuals.std(ddof=1))}"
+        add_title(right, "Residuals", spread)
+        for axes in (left, right):
+            axes.set_xlabel(f"predicted {target}")
             axes.grid()
-            axes.set(xlabel=f"predicted {target}", ylabel=ylabel)
-            add_title(axes, title, note)
         return figure
 
 
@@ -413,7 +409,7 @@ class RegressionCurves(RunFigure):
         (name,) = X.columns
         margin = MARGIN_SHARE * float(np.ptp(X[name]))
         grid = pd.DataFrame({name: np.linspace(X[name].min() - margin, X[name].max() + margin, CURVE_POINTS)})
-        variants = run.name_variants(self.variants)
+        variants = self.variants or {run.learner_name: {}}
         n_panels = len(variants)
         figure, panels = make_panels(n_panels, n_panels, width=9.0 / n_panels, height=3.6, sharex=True, sharey=True)
         for axes, (title, parameters) in zip(panels, variants.items(), strict=True):

@@ -83,7 +83,7 @@ class PlaneFigure(RunFigure):
     def draw(self, run: FinishedRun) -> Figure:
         """Draw a panel for each variant."""
         dataset = run.experiment.dataset
-        variants = run.name_variants(self.variants)
+        variants = self.variants or {run.learner_name: {}}
         n = len(variants)
         columns = n if n <= 3 else 2
         width = FIGURE_INCHES / columns if n > 1 else SINGLE_PANEL_INCHES

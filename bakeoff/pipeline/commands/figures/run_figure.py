@@ -159,10 +159,6 @@ class FinishedRun:
         n_folds = len(self.folds)
         return f"mean ± standard deviation over {n_folds} folds" if n_folds > 1 else "one split"
 
-    def name_variants(self, variants: Mapping[str, Parameters]) -> Mapping[str, Parameters]:
-        """Return the variants to draw; if there are none, return the run's parameters under the name of the learner."""
-        return variants or {self.learner_name: {}}
-
     def fit_variant(self, parameters: Parameters, columns: Sequence[str] = ()) -> Pipeline:
         """Fit the pipeline of the run's model with changed parameters; for `columns` see `select_rows`."""
         return self._fit(self.model.pipeline, parameters, self.split.train, columns)[0]

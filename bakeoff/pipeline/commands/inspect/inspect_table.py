@@ -195,8 +195,9 @@ def _convert(cells: Cells, column: Column) -> pd.Series:
 
 def _profile(column: Column, cells: pd.Series, dataset: Dataset | None) -> ColumnProfile:
     has_histogram = column.kind not in KINDS_WITHOUT_HISTOGRAM
-    found = ColumnProfile(column, count_cells(cells), quantiles=list_quantiles(cells)) if has_histogram else None
-    found = found or ColumnProfile(column)
+    found = ColumnProfile(column)
+    if has_histogram:
+        found = ColumnProfile(column, count_cells(cells), quantiles=list_quantiles(cells))
     if dataset is None or column.role == TARGET:
         return found
     association = measure_association(cells.reset_index(drop=True), dataset.y)

@@ -208,8 +208,8 @@ def measure_improvability(comparison: Comparison) -> dict[str, float]:
     means = tabulate_means(comparison.results[0].datasets, [*overall.mean_ranks]).loc[[*overall.datasets]]
     errors = metric.bounds[1] - means if metric.greater_is_better else means
     # Where no error is left, there is nothing to improve.
-    improvable = (1 - errors.rdiv(errors.min(axis=1), axis=0)).mask(errors == 0, 0)
-    return {str(name): float(mean) for name, mean in improvable.mean().items()}
+    shares = (1 - errors.rdiv(errors.min(axis=1), axis=0)).mask(errors == 0, 0).mean()
+    return {str(name): float(share) for name, share in shares.items()}
 
 
 def describe_distances(comparison: Comparison, rows: Collection[str]) -> Iterator[str]:

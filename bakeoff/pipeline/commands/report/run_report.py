@@ -119,23 +119,21 @@ def tabulate_scores(experiment: Experiment, folds: Sequence[FoldResult], means: 
     C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
     """
     table = card.tabulate_means(experiment, means)
-    # Test rows come first, because a phone shows no more without scrolling.
-    table = table.choose_columns([0, *range(len(table.columns) - 1, 0, -1)])
     n_folds = len(folds)
     if n_folds == 1:
         return replace(table, footnote="One split has no interval; evaluation=kfold gives one.")
     share = np.mean([len(fold.split.test) / len(fold.split.train) for fold in folds])
-    rows, is_bounded = [], False
+    rows = []
     for (name, metric), row in zip(experiment.metrics.items(), table.rows, strict=True):
         scores = np.array([fold.scores[f"test_{name}"] for fold in folds])  # (J,)
         ends = compute_corrected_t_test(scores, float(share), LEVEL).bound_interval(metric.bounds)
-        is_bounded |= any(bound in ends for bound in metric.bounds)
         interval = ABSENT if math.isnan(ends[0]) else " to ".join(map(format_score, ends))
-        rows.append((*row[:2], replace(row[1], text=interval), *row[2:]))
-    heading = replace(table.columns[1], text=f"{100 * LEVEL:g} % interval")
-    note = f"Mean ± standard deviation over {n_folds} folds; the interval is that of the corrected resampled t-test."
-    note += f" {BOUNDED}" * is_bounded
-    return replace(table, columns=(*table.columns[:2], heading, *table.columns[2:]), rows=tuple(rows), footnote=note)
+        rows.append((*row, replace(row[-1], text=interval)))
+    heading = replace(table.columns[-1], text=f"{100 * LEVEL:g} % interval")
+    note = f"Mean ± standard deviation over {n_folds} folds; intervals by the corrected resampled t-test. {BOUNDED}"
+    table = replace(table, columns=(*table.columns, heading), rows=tuple(rows), footnote=note)
+    # Test rows come first, because a phone shows no more without scrolling.
+    return table.choose_columns([0, -2, -1, *range(1, len(table.columns) - 2)])
 
 
 def draw_pictures(
