@@ -103,6 +103,8 @@ def test_the_command_that_predicts_names_the_store(bakeoff: Bakeoff) -> None:
 
 def test_the_help_fits_a_page_and_counts_the_options(bakeoff: Bakeoff) -> None:
     shown = bakeoff("--help").out
+    verbs = shown.partition("bakeoff plan")[2].partition("\n\n")[0].splitlines()
+    assert all("  " in line for line in verbs), "a usage touches its sentence"
     assert len(shown.splitlines()) < 45
     for group in GROUPS:
         assert f"{group} {len(read_options(group))}" in " ".join(shown.split())

@@ -94,7 +94,7 @@ COMMANDS: Mapping[str, Command] = {
         "commands.paper.request.VerifyRequest",
     ),
     "reference": Command(
-        "make sweep=NAME as=NAME",
+        "make as=NAME",
         "make, list and verify results by which others compare theirs",
         "commands.reference.command.handle_references",
         "commands.reference.request.ReferenceRequest",
