@@ -131,7 +131,7 @@ COMMANDS: Mapping[str, Command] = {
         "commands.work.request.WorkRequest",
     ),
     "grade": Command(
-        "SHEETS ANSWERS ...",
+        "SHEETS ANSWERS",
         "mark the sheets of a class, and follow each slip through",
         "commands.grade.command.grade_answers",
         "commands.grade.request.GradeRequest",
