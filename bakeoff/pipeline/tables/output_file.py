@@ -54,14 +54,16 @@ def escape_text(text: str) -> str:
     return f"{MARK}{text}" if is_formula else text
 
 
-def write_csv(table: pd.DataFrame, target: Any, *, separator: str = ",", has_index: bool = False) -> None:
+def write_csv(
+    table: pd.DataFrame, target: Any, *, separator: str = ",", decimal: str = ".", has_index: bool = False
+) -> None:
     """Write a table as pandas does, but with its text escaped; pandas would take a sixth of the time of a small run.
 
     Parameters
     ----------
     table : DataFrame of shape (m, k)
     target : Path or text stream
-    separator : str
+    separator, decimal : str
     has_index : bool
         Whether to write the index as the first column.
     """
@@ -69,7 +71,7 @@ def write_csv(table: pd.DataFrame, target: Any, *, separator: str = ",", has_ind
     if has_index:
         columns.insert(0, (table.index.name, table.index.to_series()))
     names = [_escape_cell(name) for name, _ in columns]
-    cells = [_list_cells(column) for _, column in columns]
+    cells = [_list_cells(column, decimal) for _, column in columns]
     is_file = isinstance(target, Path)
     with target.open("w", encoding="utf-8", newline="") if is_file else nullcontext(target) as file:
         writer = csv.writer(file, delimiter=separator, lineterminator=os.linesep)
@@ -77,11 +79,13 @@ def write_csv(table: pd.DataFrame, target: Any, *, separator: str = ",", has_ind
         writer.writerows(zip(*cells, strict=True))
 
 
-def _list_cells(column: pd.Series[Any]) -> list[Any]:
+def _list_cells(column: pd.Series[Any], decimal: str) -> list[Any]:
     """Return the cells of a column with escaped text, and empty text in place of missing cells."""
     # Python writes these as pandas does; narrow floats, and dates without times, are written by pandas itself.
     is_plain = column.dtype.kind in "Oiub" or column.dtype == float
     cells = (column if is_plain else column.astype(str)).tolist()
+    if column.dtype.kind == "f" and decimal != ".":
+        cells = [str(cell).replace(".", decimal) for cell in cells]
     absent = column.isna().tolist()
     return ["" if is_missing else _escape_cell(cell) for cell, is_missing in zip(cells, absent, strict=True)]
 
