@@ -81,12 +81,10 @@ def make_tables(outcomes: Iterable[JobOutcome]) -> list[ResultTable]:
     outcomes : iterable of JobOutcome
         The outcomes; those without a cell are ignored.
     """
-    placed = [outcome for outcome in outcomes if outcome.cell is not None and outcome.kind != STOPPED]
-    cells = {outcome.number: outcome.cell for outcome in placed if outcome.cell is not None}
-    names = [name for name, _ in {(cell.dataset, cell.dataset_digest) for cell in cells.values()}]
+    placed = [(outcome, outcome.cell) for outcome in outcomes if outcome.cell is not None and outcome.kind != STOPPED]
+    names = [name for name, _ in {(cell.dataset, cell.dataset_digest) for _, cell in placed}]
     results: dict[tuple[str, str], JobOutcome] = {}
-    for outcome in sorted(placed, key=lambda outcome: outcome.number):
-        configuration, dataset, digest = cells[outcome.number]
+    for outcome, (configuration, dataset, digest) in sorted(placed, key=lambda pair: pair[0].number):
         # Different jobs and different data have distinct names.
         if names.count(dataset) > 1:
             dataset = f"{dataset} {digest[:DIGEST_LETTERS]}"
@@ -284,10 +282,15 @@ class SweepDisplay:
     def show_plan(self, plan: Plan, workers: int) -> None:
         """Print all jobs with their states and reasons, and the expected duration of the jobs to do."""
         for start in range(0, len(plan.jobs), ALIGNED_JOBS):
-            rows = []
-            for job in plan.jobs[start : start + ALIGNED_JOBS]:
-                hint = job.reason if job.seconds is None else f"about {format_seconds(job.seconds, 2)}"
-                rows.append([f"#{job.number}", job.name, job.state, hint])
+            rows = [
+                [
+                    f"#{job.number}",
+                    job.name,
+                    job.state,
+                    job.reason or ("" if job.seconds is None else f"about {format_seconds(job.seconds, 2)}"),
+                ]
+                for job in plan.jobs[start : start + ALIGNED_JOBS]
+            ]
             self.show("\n".join(align_lines(make_table("", [""] * 4, rows))))
         self.show(plan.summary)
         if plan.authors:
