@@ -37,7 +37,7 @@ from bakeoff.pipeline.text.wording import (
 )
 from bakeoff.pipeline.tracking.names import find_headline, is_greater_better
 from bakeoff.pipeline.tracking.store import Store
-from bakeoff.pipeline.tracking.stored_runs import StoredRun, read_scores
+from bakeoff.pipeline.tracking.stored_runs import StoredRun, load_runs
 
 RANKED_DIGITS = 12
 """Scores that agree in this many digits are tied."""
@@ -147,7 +147,7 @@ def add_stored_scores(outcomes: Sequence[JobOutcome], store: Store | None) -> li
     ids = [outcome.run_id for outcome in lacking if outcome.run_id is not None]
     if store is None or not ids:
         return list(outcomes)
-    stored = {run.run_id: run for run in read_scores(store, ids)}
+    stored = {run.run_id: run for run in load_runs(store, ids, ["evaluation.metrics"])}
     return [_add_scores(outcome, stored.get(outcome.run_id or "")) for outcome in outcomes]
 
 

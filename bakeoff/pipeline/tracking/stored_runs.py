@@ -228,11 +228,6 @@ def read_stored_runs(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
     return [found.get(run_id) or convert_run(store.client.get_run(run_id)) for run_id in run_ids]
 
 
-def read_scores(store: Store, run_ids: Sequence[str]) -> list[StoredRun]:
-    """Return runs of the experiment by their ids, with their metrics and the param that names the headline."""
-    return list(load_runs(store, run_ids, ["evaluation.metrics"]))
-
-
 def iterate_pages(ask: Callable[..., Any]) -> Iterator[Any]:
     """Yield all pages of an answer of MLflow's client."""
     token = None
