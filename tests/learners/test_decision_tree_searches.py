@@ -134,9 +134,11 @@ def test_squares_by_bin_and_histograms_give_one_forest(
     limit: dict[str, Any], n_values: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(n_values)
-    X = rng.integers(0, n_values, (2000, 6)) - 1.5
-    y = (2 * (X[:, 0] + X[:, 1]) + rng.integers(0, 3, 2000)) % 21
-    forest = RandomForestClassifier(3, random_state=0, **limit)
+    X = rng.integers(0, n_values, (7500, 6)) - 1.5
+    y = (2 * (X[:, 0] + X[:, 1]) + rng.integers(0, 3, 7500)) % 21
+    X[:4500] = -1.5
+    y[:4500] = 0  # the squares of so many rows of a class do not fit into a word
+    forest = RandomForestClassifier(1, random_state=0, **limit)
     monkeypatch.setattr(bins, "MAX_ROWS_PER_BIN", np.inf)  # also for a few large nodes
     by_squares = forest.fit(X, y).trees_
     monkeypatch.setattr(bins, "MIN_CLASSES_ADDED", np.inf)
