@@ -284,8 +284,8 @@ def page(html: str) -> Page:
 
 def test_each_column_has_a_row_with_its_facts(page: Page) -> None:
     header, *rows = [[" ".join(cell.split()) for cell in row] for row in page.tables[0]]
-    assert header[:5] == ["column", "kind, and why", "missing", "distinct", "values"]
-    facts = {row[0]: row[1:4] for row in rows}
+    assert header[:5] == ["column", "values", "kind, and why", "missing", "distinct"]
+    facts = {row[0]: row[2:5] for row in rows}
     assert facts == {
         "survived target": ["nominal target of classification", "0", "2"],
         "age": ["numeric 60 cells are numbers", "10 (14 %)", "44"],
