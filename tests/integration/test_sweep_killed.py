@@ -14,25 +14,12 @@ import pytest
 import subprocess_sweep
 from command import Bakeoff
 from killing import until_done, wait_for
+from subprocess_sweep import SLOW, require_each_once
 from warm_process import OUTPUT, Start
 
 from bakeoff.pipeline.stages.tuning import score_file
 from bakeoff.pipeline.stages.tuning.grid import CandidateResults
 from bakeoff.pipeline.tracking.sqlite_file import find_cache
-
-SLOW = (
-    "-m", "dataset=iris", "learner=majority", "learner._target_=failing.Slow", "trust=[failing]",
-    "tracking.models=false", "evaluation.metrics=[accuracy]",
-)  # fmt: skip
-
-
-def each_once(bakeoff: Bakeoff, jobs: int) -> None:
-    """Assert that every job is FINISHED once, and that nothing is RUNNING."""
-    runs = bakeoff.runs()
-    finished = Counter(run.data.tags["config_hash"] for run in runs if run.info.status == "FINISHED")
-    assert len(finished) == jobs
-    assert set(finished.values()) == {1}
-    assert not [run for run in runs if run.info.status == "RUNNING"]
 
 
 @pytest.mark.slow
@@ -41,14 +28,14 @@ def test_random_kills_lose_nothing_and_run_nothing_twice(bakeoff: Bakeoff, start
     words = [*SLOW, "seed=range(30)", "workers=2"]
     told = until_done(bakeoff.folder, words, kills=4, every=(1.5, 3.5), begin=start)
     assert told.kills >= 2
-    each_once(bakeoff, 30)
+    require_each_once(bakeoff.folder, 30)
 
 
 @pytest.mark.slow
 def test_two_sweeps_at_once_run_each_job_once(bakeoff: Bakeoff, start: Start) -> None:
     both = [start(bakeoff.folder, [*SLOW, "seed=range(12)"]) for _ in range(2)]
     assert [process.wait(240) for process in both] == [0, 0], (bakeoff.folder / OUTPUT).read_text()
-    each_once(bakeoff, 12)
+    require_each_once(bakeoff.folder, 12)
     assert len(bakeoff.runs()) == 12
 
 
@@ -133,7 +120,7 @@ def test_eight_processes_that_start_together_without_a_store_lose_nothing(bakeof
     words = ("-m", "dataset=iris", "learner=majority", "tracking.models=false")
     started = [start(bakeoff.folder, [*words, f"seed=range({10 * i},{10 * i + 4})"]) for i in range(8)]
     assert [process.wait(400) for process in started] == [0] * 8, (bakeoff.folder / OUTPUT).read_text()
-    each_once(bakeoff, 32)
+    require_each_once(bakeoff.folder, 32)
 
 
 @pytest.mark.parametrize("flags", [(), ("-m",)], ids=["run", "sweep"])

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -25,10 +24,7 @@ ENVIRONMENT = {
     "USERNAME": "me",
 }
 SWEEP = ("-m", "learner=knn", "dataset=iris", "evaluation=kfold", "learner.n_neighbors=1,3")
-SLOW = (
-    "-m", "dataset=iris", "learner=majority", "learner._target_=failing.Slow", "trust=[failing]", "seed=range(8)",
-    "tracking.models=false", "evaluation.metrics=[accuracy]",
-)  # fmt: skip
+SLOW = (*subprocess_sweep.SLOW, "seed=range(8)")
 OVERDUE = (*(word.replace("failing.Slow", "failing.Sleeping") for word in SLOW), "seed=0", "timeout=1")
 LOOK = """
 import os, signal, bakeoff
@@ -47,15 +43,6 @@ def without_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let processes that start find such a system."""
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-
-
-def require_each_once(folder: Path, n_jobs: int) -> None:
-    """Assert that every job is FINISHED once, and that nothing is RUNNING."""
-    runs = subprocess_sweep.runs(f"sqlite:///{folder}/outputs/mlflow.db")
-    finished = Counter(run.data.tags["config_hash"] for run in runs if run.info.status == "FINISHED")
-    assert len(finished) == n_jobs
-    assert set(finished.values()) == {1}
-    assert not [run for run in runs if run.info.status == "RUNNING"]
 
 
 def test_the_names_are_removed_in_workers_as_well(tmp_path: Path) -> None:
@@ -93,7 +80,7 @@ def test_runs_sweeps_and_what_is_asked_of_them(tmp_path: Path) -> None:
         assert (answer.status, "Traceback" in answer.output) == (status, False), answer.output
         assert part in answer.output
     assert (tmp_path / "iris.inspection.html").is_file()
-    require_each_once(tmp_path, 5)
+    subprocess_sweep.require_each_once(tmp_path, 5)
 
 
 @pytest.mark.slow
@@ -106,4 +93,4 @@ def test_a_killed_sweep_is_resumed_and_two_at_once_run_each_job_once(tmp_path: P
     assert killed.wait() == -signal.SIGKILL
     both = [start(tmp_path, SLOW) for _ in range(2)]
     assert [process.wait(240) for process in both] == [0, 0], output.read_text(ENCODING)
-    require_each_once(tmp_path, 8)
+    subprocess_sweep.require_each_once(tmp_path, 8)
