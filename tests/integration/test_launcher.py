@@ -172,13 +172,15 @@ class Arrays(slurm.SubmititLauncher):
         self._gone = set()
 
     def submit(self, payloads: Sequence[JobPayload], running: Sequence[Any]) -> list[Any]:
-        """Return jobs of an array; those that are not lost have left their results."""
+        """Return jobs of an array; those that are not lost have left their results, and half of the others a log."""
         self.after.append(running[-1].job_id if running else "")
         numbers = [payload.job.number for payload in payloads]
-        paths = [SimpleNamespace(result_pickle=self.folder / f"{i}", stderr=f"{i}.err") for i in numbers]
+        paths = [SimpleNamespace(result_pickle=self.folder / f"{i}", stderr=self.folder / f"{i}.err") for i in numbers]
         for path, number in zip(paths, numbers, strict=True):
             if number not in self.lost:
                 path.result_pickle.touch()
+            elif number % 2:
+                path.stderr.touch()
         return [Handle(f"{numbers[0]}_{i}", path) for i, path in zip(numbers, paths, strict=True)]
 
     def find_ended(self, jobs: Sequence[Any]) -> set[str]:
@@ -214,7 +216,9 @@ def test_two_queries_find_all_jobs_that_ended_without_a_result(tmp_path: Path, m
     reasons = [outcome.reason for outcome in launch(launcher, 1000)]
     assert launcher.n_queries == 2  # the first one also finds two results
     assert [*filter(None, reasons)] == [
-        f"its process ended and left no result; see {i}.err" for i in range(1000) if i not in (0, 2)
+        f"its process ended and left no result; see {tmp_path}/{i}.err" if i % 2 else slurm.CANCELLED
+        for i in range(1000)
+        if i not in (0, 2)
     ]
 
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "srun", "scancel")
-ARRAY_SIZE = 3
+ARRAY_SIZE = 20
 """The most jobs in an array; by default, Slurm allows 1,001."""
 START_SECONDS = 300
 CONFIGURATION = """
@@ -25,7 +25,7 @@ CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 SlurmUser=root
 AuthType=auth/munge
 CredType=cred/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=10
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -80,17 +80,18 @@ def running(folder: Path) -> Iterator[Path]:
     files |= {"pid": folder / "munged.pid", "seed": folder / "munged.seed"}
     options = [f"--{name}{'' if name == 'socket' else '-file'}={file}" for name, file in files.items()]
     with ExitStack() as daemons:
-        daemons.enter_context(_daemon(folder, "munged", "--foreground", "--force", *options))
+        daemons.enter_context(daemon(folder, "munged", "--foreground", "--force", *options))
         _wait(folder, lambda: files["socket"].exists())
-        daemons.enter_context(_daemon(folder, "slurmctld", "-D", "-f", str(conf)))
-        daemons.enter_context(_daemon(folder, "slurmd", "-D", "-f", str(conf)))
+        daemons.enter_context(daemon(folder, "slurmctld", "-D", "-f", str(conf)))
+        daemons.enter_context(daemon(folder, "slurmd", "-D", "-f", str(conf)))
         _wait(folder, lambda: "idle" in _nodes(conf))
         yield conf
         subprocess.run(["scancel", "--quiet", "--user=root"], env={**os.environ, "SLURM_CONF": str(conf)}, check=False)
 
 
 @contextmanager
-def _daemon(folder: Path, name: str, *words: str) -> Iterator[None]:
+def daemon(folder: Path, name: str, *words: str) -> Iterator[None]:
+    """Run one of the programs for as long as the block lasts."""
     program = _program(name)
     assert program is not None
     with (folder / f"{name}.out").open("w") as out:

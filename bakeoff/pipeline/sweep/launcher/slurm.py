@@ -37,6 +37,7 @@ LIVE_JOB = re.compile(
 ARRAY_LIMIT = re.compile(r"MaxArraySize\s*=\s*([1-9]\d*)")
 """The most jobs in an array, among the settings that ``scontrol`` prints."""
 DEFAULT_ARRAY_SIZE = 1001
+CANCELLED = "it left neither a result nor a log, so it was probably cancelled before it started"
 MAX_LOOKED_FOR = 100
 PRIVATE_FOLDER_MODE = 0o700
 RESULT_POLL_SECONDS = 0.5
@@ -125,8 +126,10 @@ class SubmititLauncher(Launcher):
 
     def collect(self, handle: Any) -> JobOutcome:
         """Return the outcome of a job; raise ChildProcessError if it left none."""
+        log = handle.paths.stderr
         if not handle.paths.result_pickle.exists():
-            raise ChildProcessError(f"its process ended and left no result; see {handle.paths.stderr}")
+            ended = f"its process ended and left no result; see {log}" if log.exists() else CANCELLED
+            raise ChildProcessError(ended)
         outcome: JobOutcome = handle.result()
         return outcome
 
@@ -152,12 +155,8 @@ def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:
 
 def _run_payload(payload: JobPayload) -> JobOutcome:
     """Run a job in a Slurm process, where SIGTERM acts like Ctrl-C: the run ends as KILLED."""
-    signal.signal(signal.SIGTERM, _raise_interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     return run_payload(payload)
-
-
-def _raise_interrupt(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt
 
 
 class SlurmLauncher(SubmititLauncher):
