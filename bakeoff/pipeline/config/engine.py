@@ -357,9 +357,10 @@ class GuardedLoader(ConfigLoaderImpl):
         return super()._compose_config_from_defaults_list(defaults, repo)
 
     def _find_shared_keys(self, composed: DictConfig) -> Set[str]:
-        """Return the keys that several files set; all if the user's files name others, which may depend on options."""
+        """Return the keys that several files set; all if the user's files name others, or set keys of other parts."""
         files = [(default, self.repository.load_config(str(default.config_path))) for default in self._defaults]
-        if any(file.defaults_list and not _is_shipped(file.provider, file.path) for _, file in files):
+        own = [file for _, file in files if not _is_shipped(file.provider, file.path)]
+        if any(file.defaults_list or file.header["package"] for file in own):
             return {str(key) for key in composed}
         counts = Counter(key for each in files if not each[1].is_schema_source for key in _place_file(*each)[1])
         return {key for key, count in counts.items() if count > 1}

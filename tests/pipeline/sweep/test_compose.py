@@ -95,16 +95,42 @@ def test_options_are_exchanged_where_only_their_own_keys_differ(
     assert compose.call_count == n_composed
 
 
-def test_an_option_on_which_a_file_of_the_user_depends_is_not_exchanged(tmp_path: Path) -> None:
-    for file, text in {
-        "mine.yaml": "defaults: [config, {optional space@doctor.more: '${learner}_${dataset}'}, _self_]",
-        "space/knn_wine.yaml": "marked: [1, 2]",
-    }.items():
+@pytest.mark.parametrize(
+    ("root", "files", "datasets", "part", "expected"),
+    [
+        (
+            "mine",
+            {
+                "mine.yaml": "defaults: [config, {optional space@doctor.more: '${learner}_${dataset}'}, _self_]",
+                "space/knn_wine.yaml": "marked: [1, 2]",
+            },
+            ("iris", "wine"),
+            "doctor",
+            [False, True],
+        ),
+        # The option of an earlier job has set a key of another part.
+        (
+            "config",
+            {
+                "dataset/iris_more.yaml": "# @package _global_\n"
+                "dataset: {_target_: bakeoff.pipeline.stages.dataset.load_bundled, name: iris}\n"
+                "audit: {more: 1}",
+            },
+            ("iris_more", "wine"),
+            "audit",
+            [True, False],
+        ),
+    ],
+)
+def test_an_option_on_which_a_file_of_the_user_depends_is_not_exchanged(
+    tmp_path: Path, root: str, files: dict[str, str], datasets: tuple[str, ...], part: str, expected: list[bool]
+) -> None:
+    for file, text in files.items():
         path = tmp_path / file
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    with own_hydra_state(), open_engine(ConfigSource(folder=str(tmp_path), root="mine")) as engine:
-        master = engine.compose_config("mine", [SWEEP_WORD], RunMode.MULTIRUN, with_log_configuration=True)
+    with own_hydra_state(), open_engine(ConfigSource(folder=str(tmp_path), root=root)) as engine:
+        master = engine.compose_config(root, [SWEEP_WORD], RunMode.MULTIRUN, with_log_configuration=True)
         composer = Composer(engine.config_loader, master)
-        specs = [composer.compose(["learner=knn", f"dataset={name}"])[0] for name in ("iris", "wine")]
-    assert ["more" in spec["doctor"] for spec in specs] == [False, True]
+        specs = [composer.compose(["learner=knn", f"dataset={name}"])[0] for name in datasets]
+    assert ["more" in spec[part] for spec in specs] == expected
