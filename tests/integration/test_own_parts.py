@@ -118,6 +118,9 @@ def test_lists_take_metrics_and_figures_of_the_user_by_name(listing: Bakeoff) ->
     assert [artifact.path for artifact in listing.client().list_artifacts(run.info.run_id, "figures")] or (
         listing.client().download_artifacts(run.info.run_id, "by_fold.png")
     )
+    answer = listing("report", "latest", "output=page.html", "trust=[own_parts,own_figures]")
+    assert answer.status == 0, answer.err
+    assert '<figure class="by_fold">' in (listing.folder / "page.html").read_text()
 
 
 def test_all_figures_are_those_of_the_user_too_if_their_package_is_trusted(listing: Bakeoff) -> None:

@@ -143,8 +143,10 @@ def draw_pictures(
     from bakeoff.pipeline.commands.figures.run_figure import FinishedRun
 
     run = FinishedRun(experiment, folds, model)
-    described = {Path(figure.file).stem: figure for figure in figures}
-    return {
-        name: (figure.render(run, f"{run.title}: {FIGURES[name][1]}"), FIGURES[name][1])
-        for name, figure in described.items()
-    }
+    pictures = {}
+    for figure in figures:
+        name = Path(figure.file).stem
+        # A user-defined figure is described by the name of its file.
+        _, description = FIGURES.get(name, ("", name))
+        pictures[name] = figure.render(run, f"{run.title}: {description}"), description
+    return pictures
