@@ -40,6 +40,8 @@ from bakeoff.pipeline.text.wording import cut_text, format_mean, format_score
 MATRIX_INCHES = 3.2
 CELL_INCHES = 0.45
 NAMES_INCHES = 0.8
+COUNT_INCHES = 0.24
+"""The width of a count; narrower cells have none, and the names of some classes are left out."""
 LETTERS_PER_INCH = 10.0
 """Column names are written vertically if there is no room for all of them side by side."""
 MARGIN_INCHES = 1.4
@@ -92,10 +94,19 @@ class ConfusionMatrix(RunFigure):
         counts = confusion_matrix(run.truth, run.predicted, labels=classes)
         for text, count, share in zip(display.text_.flat, counts.flat, display.confusion_matrix.flat, strict=True):
             text.set(text=str(count), color=choose_ink(display.im_.to_rgba(share)))
+        step = math.ceil(COUNT_INCHES * len(classes) / (width - NAMES_INCHES))
+        left_out = ""
+        if step > 1:
+            left_out = f", 1 class in {step} is named"
+            places = range(0, len(classes), step)
+            axes.set_xticks(places, names[::step])
+            axes.set_yticks(places, names[::step])
+            for text in display.text_.flat:
+                text.remove()
         axes.set(xlabel="predicted", ylabel="true")
         axes.spines[:].set_visible(False)
         accuracy = f"accuracy {format_score(float(np.mean(run.truth == run.predicted)))}"
-        add_title(axes, run.title, f"{run.describe_test_rows()}, {accuracy}")
+        add_title(axes, run.title, f"{run.describe_test_rows()}, {accuracy}{left_out}")
         return figure
 
 

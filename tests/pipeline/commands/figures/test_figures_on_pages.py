@@ -91,15 +91,23 @@ def test_the_size_of_a_picture_is_that_of_the_page() -> None:
 
 @pytest.mark.external
 @pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
-@pytest.mark.parametrize("name", ["iris", "diabetes"])
+@pytest.mark.parametrize("name", ["iris", "digits", "many", "diabetes"])
 def test_no_text_is_cut_too_small_or_over_another_one(tmp_path: Path, name: str) -> None:
-    learner: Any = learners.NaiveBayesClassifier() if name == "iris" else learners.Ridge()
-    run = finish(make_experiment(rename(load_bundled(name)), learner, splitter=KFold(folds=3)))
-    drawn: list[Any] = [importances.Importances(repeats=1)]
-    if name == "iris":
-        drawn += [classification.ConfusionMatrix(), classification.RocCurves(), classification.Reliability()]
+    if name == "many":
+        given = load_bundled("iris")
+        dataset = replace(given, y=np.array([f"{row % 60:02}" for row in range(len(given.y))]), positive=None)
     else:
-        drawn += [curves.Residuals(), curves.ValidationCurve(parameter="alpha", values=[0.1, 1, 10, 100])]
+        dataset = rename(load_bundled(name))
+    learner: Any = learners.NaiveBayesClassifier() if dataset.is_classification else learners.Ridge()
+    run = finish(make_experiment(dataset, learner, splitter=KFold(folds=3, stratify=name != "many")))
+    drawn: list[Any] = []
+    if dataset.is_classification:
+        drawn += [classification.ConfusionMatrix()]
+    if name == "iris":
+        drawn += [importances.Importances(repeats=1), classification.RocCurves(), classification.Reliability()]
+    if name == "diabetes":
+        drawn += [importances.Importances(repeats=1), curves.Residuals()]
+        drawn += [curves.ValidationCurve(parameter="alpha", values=[0.1, 1, 10, 100])]
     pictures = "".join(f"<figure>{figure.render(run, 'shown')}</figure>" for figure in drawn)
     page = tmp_path / "page.html"
     page.write_text(f"<!DOCTYPE html><meta charset='utf-8'><style>{STYLE.read_text()}</style>{pictures}")
