@@ -6,6 +6,7 @@ What is compared on items, sizes of studies, seals and references are parts in o
 import io
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -182,11 +183,12 @@ def _read_predictions(
     runs = {each.run.run_id: each.run for each in facts}
     predictions = {}
     for cell in comparison.cells[:MAX_PREDICTED]:
-        table = read_tables(store, runs[cell.run_ids[0]]).get(TABLES[0]) if cell.run_ids else None
-        if table is not None:
-            pairs = pd.read_csv(io.StringIO(table), usecols=["truth", "predicted"])
-            sample = pairs.iloc[:: -(-len(pairs) // MAX_SAMPLE)]
-            predictions[cell.configuration] = tuple(sample.itertuples(index=False, name=None))
+        with suppress(ValueError):  # a damaged file: the scores are compared without a picture
+            table = read_tables(store, runs[cell.run_ids[0]]).get(TABLES[0]) if cell.run_ids else None
+            if table is not None:
+                pairs = pd.read_csv(io.StringIO(table), usecols=["truth", "predicted"], dtype=float)
+                sample = pairs.iloc[:: -(-len(pairs) // MAX_SAMPLE)]
+                predictions[cell.configuration] = tuple(sample.itertuples(index=False, name=None))
     return predictions
 
 

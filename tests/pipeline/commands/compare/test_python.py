@@ -83,6 +83,12 @@ def test_predicted_and_true_targets_of_a_regression_on_one_dataset_are_those_of_
         expected = one.predictions[["truth", "predicted"]].to_numpy()
         np.testing.assert_array_equal(result.comparison.predictions[name], expected)
     assert result.render("html").count('against true targets"') == 2
+    lost = folder / f"outputs/artifacts/bakeoff/{ran['knn_regressor'].run_id}/artifacts/predictions.csv"
+    for damaged in (b"a,b\n1,2\n", b"truth,predicted\nx,y\n", b"\xff"):
+        lost.write_bytes(damaged)
+        page = bakeoff.compare(*ran.values()).render("html")
+        assert page.count('against true targets"') == 1
+        assert "Shown: 1 of 2 configurations." in page
 
 
 def test_a_comparison_is_kept_only_if_it_is_asked_for(compared: bakeoff.ComparisonResult, swept: SweepResult) -> None:
