@@ -10,8 +10,8 @@ import math
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable
-from itertools import product
+from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -454,3 +454,18 @@ def make_console(*, stderr: bool = False, quiet: bool = False, **options: Any) -
     if not console.is_terminal and "COLUMNS" not in os.environ and "width" not in options:
         console.width = PIPE_WIDTH
     return console
+
+
+def write_ranges(numbers: Sequence[int]) -> str:
+    """Return numbers with ranges in place of consecutive ones.
+
+    Examples
+    --------
+    >>> write_ranges([1, 2, 3, 7, 9, 10])
+    '1–3, 7, 9, 10'
+    """
+    ranges = []
+    for _, group in groupby(enumerate(sorted(numbers)), lambda pair: pair[1] - pair[0]):
+        run = [number for _, number in group]
+        ranges.append(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)))
+    return ", ".join(ranges)

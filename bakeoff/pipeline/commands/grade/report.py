@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,7 +16,7 @@ from bakeoff.pipeline.commands.work.calculation import write_formula
 from bakeoff.pipeline.tables.output_file import write_csv
 from bakeoff.pipeline.tables.report import Report, Section, render_page
 from bakeoff.pipeline.tables.table import TEXT, Cell, align_lines, make_table
-from bakeoff.pipeline.text.wording import count_nouns, format_percent
+from bakeoff.pipeline.text.wording import count_nouns, format_percent, write_ranges
 
 MOST_FREQUENT = 3
 """The slips of a class that the overview names."""
@@ -142,18 +141,3 @@ def write_claims(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     table = pd.DataFrame(rows)
     write_csv(table, folder / "marks.csv")
     write_page(folder / "class.html", "Marks of the class", [], {"Configurations": table})
-
-
-def write_ranges(numbers: Sequence[int]) -> str:
-    """Return numbers with ranges in place of consecutive ones.
-
-    Examples
-    --------
-    >>> write_ranges([1, 2, 3, 7, 9, 10])
-    '1–3, 7, 9, 10'
-    """
-    ranges = []
-    for _, group in groupby(enumerate(sorted(numbers)), lambda pair: pair[1] - pair[0]):
-        run = [number for _, number in group]
-        ranges.append(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)))
-    return ", ".join(ranges)

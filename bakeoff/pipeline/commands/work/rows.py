@@ -17,7 +17,7 @@ from bakeoff.pipeline.experiment.experiment import Experiment
 from bakeoff.pipeline.stages.dataset import Dataset, convert, files
 from bakeoff.pipeline.stages.dataset.keys import ColumnRules, FileLayout
 from bakeoff.pipeline.stages.dataset.table import select_features
-from bakeoff.pipeline.text.wording import expand_home, join_words, name_first
+from bakeoff.pipeline.text.wording import expand_home, join_words, write_ranges
 
 MAX_COLUMNS = 12
 PLACE = "preprocessing"
@@ -131,7 +131,7 @@ def _read_numbers(key: str, text: str | None, known: list[int]) -> list[int]:
     if not is_list or len(set(numbers)) < len(numbers) or not set(numbers) <= set(known):
         raise UserError(
             f"{key}={text} must be a number of rows, such as 14, or a list of different rows, such as [1,4,7]; there "
-            f"are rows {name_first(map(str, known))}."
+            f"are rows {write_ranges(known)}."
         )
     return numbers
 
