@@ -104,6 +104,7 @@ def test_killed_workers_nodes_and_drivers_lose_nothing_and_run_nothing_twice(
     assert "its worker ended" in (tmp_path / OUTPUT).read_text()
     assert subprocess_sweep.bakeoff(tmp_path, *words).returncode == 0
     subprocess_sweep.require_each_once(tmp_path, 120)
+    assert {status for _, status, _ in subprocess_sweep.read_jobs(tmp_path)} == {"FINISHED", "KILLED"}
 
 
 def test_a_cluster_that_does_not_answer_is_rejected(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -99,10 +100,14 @@ class JobPayload:
 
 
 def run_payload(payload: JobPayload) -> JobOutcome:
-    """Run the job of a payload in this process, and return its outcome; launchers pickle this function by its name."""
+    """Run the job of a payload in this process, and return its outcome; launchers pickle this function by its name.
+
+    Meanwhile SIGTERM acts like Ctrl-C: the run ends as KILLED.
+    """
     job, options = payload.job, payload.options
     payload.origin.restore()
     runner = JobRunner(options.resume, options.timeout, is_sent=True)
+    previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         tracking = job.spec["tracking"]
         if "uri" in tracking:
@@ -110,6 +115,8 @@ def run_payload(payload: JobPayload) -> JobOutcome:
         return runner.run_job(runner.identify_job(job))
     except UserError as error:
         return job.to_outcome(REFUSED, str(error))
+    finally:
+        signal.signal(signal.SIGTERM, previous_handler)
 
 
 class Launcher(ABC):

@@ -3,7 +3,6 @@
 import math
 import re
 import shutil
-import signal
 import subprocess
 import time
 from abc import abstractmethod
@@ -99,7 +98,7 @@ class SubmititLauncher(Launcher):
         if running:  # no more jobs than array_parallelism run at a time
             executor.update_parameters(slurm_dependency=f"afterany:{running[-1].job_id.partition('_')[0]}")
         try:
-            jobs: list[Any] = executor.map_array(_run_payload, payloads)
+            jobs: list[Any] = executor.map_array(run_payload, payloads)
         except (submitit.core.utils.FailedJobError, subprocess.CalledProcessError) as error:
             raise UserError(f"hydra/launcher=submitit_{self.cluster}: {' '.join(str(error).split())}") from error
         return jobs
@@ -151,12 +150,6 @@ def _make_executor(cluster: str, parameters: Mapping[str, Any]) -> Any:
         job_parameters[name] = value
     executor.update_parameters(**job_parameters)
     return executor
-
-
-def _run_payload(payload: JobPayload) -> JobOutcome:
-    """Run a job in a Slurm process, where SIGTERM acts like Ctrl-C: the run ends as KILLED."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    return run_payload(payload)
 
 
 class SlurmLauncher(SubmititLauncher):
