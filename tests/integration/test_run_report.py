@@ -8,8 +8,16 @@ import browser
 import numpy as np
 import pytest
 from command import Bakeoff, command_in, enter
+from doubles import experiment as make_experiment
+from finished_runs import finish
 from html_page import Page
 from scipy.stats import t
+
+from bakeoff import learners
+from bakeoff.pipeline.commands.report.run_report import tabulate_scores
+from bakeoff.pipeline.stages.dataset import load_bundled
+from bakeoff.pipeline.stages.splitting import KFold
+from bakeoff.pipeline.tracking.card import summarize_folds
 
 PHONE_PIXELS = 390
 LETTERS = """() => [...document.querySelectorAll("svg text")].filter(text => text.getClientRects().length).map(text => {
@@ -69,6 +77,13 @@ def test_each_score_has_the_interval_of_the_corrected_resampled_test(store: Bake
         # No mean of these scores is greater than 1.
         expected = [mean - margin, min(mean + margin, 1)]
         assert [float(end) for end in row[2].split(" to ")] == pytest.approx(expected, abs=1e-3)
+
+
+def test_scores_that_are_equal_in_all_folds_have_no_interval() -> None:
+    run = finish(make_experiment(load_bundled("iris"), learners.MajorityClassifier(), splitter=KFold(folds=3)))
+    means = summarize_folds(run.experiment, run.folds)
+    rows = tabulate_scores(run.experiment, run.folds, means).rows
+    assert [rows[0][column].text for column in (0, 2)] == ["accuracy", "–"]
 
 
 def test_the_page_has_all_figures_with_descriptions(store: Bakeoff) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -98,7 +97,7 @@ def write_report(
         "run": stored,
         "dataset": experiment.dataset.describe(),
         "headline": f"{experiment.headline} on test rows: {card.format_mean(means, f'test_{experiment.headline}')}",
-        "interval": scores.rows[0][2].text if len(folds) > 1 else "",
+        "interval": scores.rows[0][2].text.strip(ABSENT) if len(folds) > 1 else "",
         "scores": scores,
         "sentences": [*choices, *describe_audit(stored.tags)],
         "pictures": pictures,
@@ -127,10 +126,12 @@ def tabulate_scores(experiment: Experiment, folds: Sequence[FoldResult], means: 
     for (name, metric), row in zip(experiment.metrics.items(), table.rows, strict=True):
         scores = np.array([fold.scores[f"test_{name}"] for fold in folds])  # (J,)
         ends = compute_corrected_t_test(scores, float(share), LEVEL).bound_interval(metric.bounds)
-        interval = ABSENT if math.isnan(ends[0]) else " to ".join(map(format_score, ends))
+        # If all folds score the same, their variance says nothing about other rows.
+        interval = " to ".join(map(format_score, ends)) if ends[0] < ends[1] else ABSENT
         rows.append((*row, replace(row[-1], text=interval)))
     heading = replace(table.columns[-1], text=f"{100 * LEVEL:g} % interval")
-    note = f"Mean ± standard deviation over {n_folds} folds; intervals by the corrected resampled t-test. {BOUNDED}"
+    test = "the corrected resampled t-test, unless all folds score the same"
+    note = f"Mean ± standard deviation over {n_folds} folds; intervals by {test}. {BOUNDED}"
     table = replace(table, columns=(*table.columns, heading), rows=tuple(rows), footnote=note)
     # Test rows come first, because a phone shows no more without scrolling.
     return table.choose_columns([0, -2, -1, *range(1, len(table.columns) - 2)])
