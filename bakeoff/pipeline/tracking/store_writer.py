@@ -81,6 +81,7 @@ ON CONFLICT DO NOTHING
 """
 FINISH_MODEL = "UPDATE logged_models SET status = ?, last_updated_timestamp_ms = ? WHERE model_id = ?"
 INSERT_NAME = "INSERT OR IGNORE INTO registered_models (name, creation_time) VALUES (:name, :now)"
+FIND_PROMPT = "SELECT 1 FROM registered_model_tags WHERE name = :name AND key = 'mlflow.prompt.is_prompt'"
 TOUCH_NAME = "UPDATE registered_models SET last_updated_time = :now WHERE name = :name"
 IS_NEW_VERSION = "name = :name AND source = :source AND creation_time = :now"
 """A model is not registered twice under a name in a millisecond, so this is a version that this call has added."""
@@ -342,6 +343,8 @@ class FileWriter:
 
     def register_version(self, new: NewVersion) -> None:
         """Add a version of a registered model, and move the alias to it."""
+        if self._calls.call(self._database.read, FIND_PROMPT, {"name": new.name}):
+            raise UserError(f"{new.name!r} is the name of a prompt in the store; choose another name.")
         columns = {**asdict(new), "now": _now()}
         rows: RowsByStatement = {
             INSERT_NAME: [columns],

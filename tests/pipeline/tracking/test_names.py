@@ -151,6 +151,15 @@ def test_names_that_mlflow_refuses_or_that_name_something_else_are_refused(word:
     assert reason in str(error.value)
 
 
+def test_the_name_of_a_prompt_is_refused_and_the_prompt_keeps_its_alias(store: Store) -> None:
+    client = MlflowClient(store.uri, store.uri)
+    client.register_prompt("greeting", "hello {{name}}")
+    client.set_prompt_alias("greeting", "champion", 1)
+    with pytest.raises(UserError, match="'greeting' is the name of a prompt"):
+        register(store, "greeting@champion")
+    assert client.get_prompt_version_by_alias("greeting", "champion").version == 1
+
+
 @pytest.mark.parametrize("is_new", [True, False])
 def test_a_failure_leaves_neither_a_version_nor_a_moved_alias(
     store: Store, monkeypatch: pytest.MonkeyPatch, is_new: bool
