@@ -255,7 +255,7 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "roc": ("classification.RocCurves", "ROC curves of each class against the rest, for all folds."),
     "precision_recall": (
         "classification.PrecisionRecallCurves",
-        "Precision against recall of each class, in all folds.",
+        "Precision against recall of each class, for all folds.",
     ),
     "calibration": ("classification.Reliability", "Observed frequency against predicted probability for each class."),
     "residuals": ("curves.Residuals", "Regression: predicted against true targets, and the residuals."),
