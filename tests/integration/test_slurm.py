@@ -73,13 +73,13 @@ def test_as_many_arrays_as_needed_survive_cancelled_jobs_and_a_killed_node(
     sweep = start(tmp_path, words)
     subprocess_sweep.wait_for_finished(sweep, tmp_path, 5)
     jobs = subprocess.check_output(["squeue", "--array", "--noheader", "--format=%i", "--sort=i"], text=True).split()
-    subprocess.run(["scancel", *jobs[:2], *jobs[-2:]], check=True)
+    subprocess.run(["scancel", *jobs[:2], *jobs[-2:]], check=False)  # the first ones may have ended by now
     subprocess_sweep.wait_for_finished(sweep, tmp_path, 30)
     folder = Path(conf).parent
     os.kill(int((folder / "slurmd.pid").read_text()), signal.SIGKILL)
     subprocess.run(["scontrol", "update", "nodename=ALL", "state=down", "reason=killed"], check=True)
     with slurm_cluster.daemon(folder, "slurmd", "-D", "-f", conf):
-        assert sweep.wait(600) == 1
+        assert sweep.wait(900) == 1
         arrays = {path.name.partition("_")[0] for path in tmp_path.glob("**/.submitit/[0-9]*")}
         assert len(arrays) == n_jobs / slurm_cluster.ARRAY_SIZE
         lost = n_jobs - [status for _, status, _ in subprocess_sweep.read_jobs(tmp_path)].count("FINISHED")
