@@ -83,7 +83,7 @@ def test_as_many_arrays_as_needed_survive_cancelled_jobs_and_a_killed_node(
         arrays = {path.name.partition("_")[0] for path in tmp_path.glob("**/.submitit/[0-9]*")}
         assert len(arrays) == n_jobs / slurm_cluster.ARRAY_SIZE
         lost = n_jobs - [status for _, status, _ in subprocess_sweep.read_jobs(tmp_path)].count("FINISHED")
-        assert 2 <= lost <= 4  # of those that were running, some may have finished
+        assert lost >= 2  # those that waited; of those that were running, some may have finished
         printed = (tmp_path / OUTPUT).read_text()
         assert f"{lost} of {n_jobs} jobs did not finish" in printed
         assert "killed: it left neither a result nor a log, so it was probably cancelled before it started" in printed
