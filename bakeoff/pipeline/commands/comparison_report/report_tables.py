@@ -15,7 +15,7 @@ from bakeoff.pipeline.commands.comparison_report.comparison import (
     PairResult,
     Summary,
 )
-from bakeoff.pipeline.commands.significance.folds import BOUNDED, POWER
+from bakeoff.pipeline.commands.significance.folds import BOUNDED, POWER, UNVARIED
 from bakeoff.pipeline.tables.report import Section
 from bakeoff.pipeline.tables.table import BEST_SIGN, EMPTY, NAME, NUMBER, TEXT, Cell, Row, Table, make_table
 from bakeoff.pipeline.text.wording import (
@@ -107,7 +107,7 @@ def _tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str
         rows.append([
             summary.configuration,
             _write_score(summary, comparison.find_cell(summary.configuration, result.dataset)),
-            f"{format_score(summary.low)} to {format_score(summary.high)}",
+            ABSENT if math.isnan(summary.low) else f"{format_score(summary.low)} to {format_score(summary.high)}",
             f"{summary.rank:g}",
             *([tiers[summary.configuration]] if tiers else []),
             BASE if summary.configuration == result.base else format_p(summary.p_value),
@@ -125,6 +125,8 @@ def _tabulate_dataset(comparison: Comparison, result: DatasetResult, metric: str
     bounds = comparison.find_metric(metric).bounds
     if any(bound in (summary.low, summary.high) for summary in result.summaries for bound in bounds):
         footnote = f"{footnote}. {BOUNDED}".removeprefix(". ")
+    if any(summary.std == 0 for summary in result.summaries):
+        footnote = f"{footnote.rstrip('.')}. {UNVARIED}".removeprefix(". ")
     return make_table(title, columns, rows, footnote)
 
 

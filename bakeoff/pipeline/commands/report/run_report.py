@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -126,8 +127,7 @@ def tabulate_scores(experiment: Experiment, folds: Sequence[FoldResult], means: 
     for (name, metric), row in zip(experiment.metrics.items(), table.rows, strict=True):
         scores = np.array([fold.scores[f"test_{name}"] for fold in folds])  # (J,)
         ends = compute_corrected_t_test(scores, float(share), LEVEL).bound_interval(metric.bounds)
-        # If all folds score the same, their variance says nothing about other rows.
-        interval = " to ".join(map(format_score, ends)) if ends[0] < ends[1] else ABSENT
+        interval = ABSENT if math.isnan(ends[0]) else " to ".join(map(format_score, ends))
         rows.append((*row, replace(row[-1], text=interval)))
     heading = replace(table.columns[-1], text=f"{100 * LEVEL:g} % interval")
     test = "the corrected resampled t-test, unless all folds score the same"

@@ -48,6 +48,7 @@ MAX_REPEATS = 1_000_000
 
 BOUNDED = "Intervals end at the least and the greatest possible score."
 """The footnote of a table with an interval that would otherwise be longer."""
+UNVARIED = "Scores that are equal in all folds have no interval."
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,12 @@ class CorrectedTTest:
         return self.n_folds - 1
 
     def bound_interval(self, bounds: tuple[float, float]) -> tuple[float, float]:
-        """Return the interval without values that no mean can have, which leaves its coverage as it is."""
+        """Return the interval without values that no mean can have, which leaves its coverage as it is.
+
+        It is NaN if all folds score the same, because their variance says nothing about other rows.
+        """
+        if not self.lower < self.upper:
+            return math.nan, math.nan
         low, high = np.clip([self.lower, self.upper], *bounds).tolist()
         return low, high
 
