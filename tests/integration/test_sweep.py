@@ -57,6 +57,7 @@ def test_a_sweep_includes_the_jobs_that_were_done_before_it(bakeoff: Bakeoff) ->
 
 def test_a_job_that_is_given_twice_runs_once(bakeoff: Bakeoff) -> None:
     answer = bakeoff(*IRIS, "seed=1,1,2", "n_jobs=1,2")
+    assert "2 of 6 combinations repeat others, which run once" in answer.err
     assert "4 jobs: 4 to run" in answer.out
     assert states(bakeoff) == {"FINISHED": 2}
 

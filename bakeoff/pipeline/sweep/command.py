@@ -286,7 +286,7 @@ def _list_params(params: Mapping[str, str], words: Sequence[str]) -> list[str]:
 
 
 def expand_overrides(command: SweepCommand) -> list[JobWords]:
-    """Return the overrides of each job of all grids, each once.
+    """Return the overrides of each job of all grids; grids may repeat one another.
 
     Parameters
     ----------
@@ -297,8 +297,7 @@ def expand_overrides(command: SweepCommand) -> list[JobWords]:
     UserError
         A range of values is not a list, the lists for ``zip`` differ in length, or there are too many jobs.
     """
-    jobs = [words for grid in command.grids for words in _expand_grid(grid, command.composer, command.options)]
-    return list(dict.fromkeys(jobs))
+    return [words for grid in command.grids for words in _expand_grid(grid, command.composer, command.options)]
 
 
 def _expand_grid(grid: Sequence[Override], composer: Composer, options: SweepOptions) -> list[JobWords]:

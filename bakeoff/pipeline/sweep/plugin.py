@@ -67,7 +67,11 @@ def _compose_jobs(command: SweepCommand, announce: Any) -> list[Job]:
     """Compose jobs from their overrides, by default those that the words of a command describe."""
     from bakeoff.pipeline.sweep.run_screen import announce_long
 
-    jobs = expand_overrides(command) if command.request.jobs is None else command.request.jobs
+    expanded = [*map(tuple, expand_overrides(command) if command.request.jobs is None else command.request.jobs)]
+    jobs = list(dict.fromkeys(expanded))
+    if len(jobs) < len(expanded):
+        n_repeated = len(expanded) - len(jobs)
+        announce(f"{n_repeated} of {wording.count_nouns(len(expanded), 'combination')} repeat others, which run once")
     varying = list_varying_keys(jobs)
     watched = announce_long(jobs, "composing", announce)
     return [command.composer.compose_job(number, words, varying) for number, words in enumerate(watched)]
