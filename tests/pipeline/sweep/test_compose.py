@@ -73,11 +73,10 @@ NAMED = [
         # One of these learners has no default space.
         (NAMED, 1),
         ([["tuning=default", "tracking=none"], ["tuning=none", "tracking=mlflow"]], 1),
-        # Hydra composes options that consist of several files, that set several keys, and its own.
+        # Hydra composes options that consist of several files, or set several keys.
         ([["preprocessing=pca"], ["preprocessing=none"]], 2),
         ([["dataset=iris"], ["dataset=file", "dataset.path=x.csv", "dataset.target=y"], ["dataset=wine"]], 3),
         ([["experiment=none"], ["experiment=kernels"]], 2),
-        ([["hydra/launcher=basic"], ["hydra/launcher=ray"]], 2),
     ],
 )
 def test_options_are_exchanged_where_only_their_own_keys_differ(
