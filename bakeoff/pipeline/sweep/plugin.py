@@ -67,8 +67,8 @@ def _compose_jobs(command: SweepCommand, announce: Any) -> list[Job]:
     """Compose jobs from their overrides, by default those that the words of a command describe."""
     from bakeoff.pipeline.sweep.run_screen import announce_long
 
-    expanded = [*map(tuple, expand_overrides(command) if command.request.jobs is None else command.request.jobs)]
-    jobs = list(dict.fromkeys(expanded))
+    expanded = expand_overrides(command) if command.request.jobs is None else command.request.jobs
+    jobs = list(dict.fromkeys(map(tuple, expanded)))
     if len(jobs) < len(expanded):
         n_repeated = len(expanded) - len(jobs)
         announce(f"{n_repeated} of {wording.count_nouns(len(expanded), 'combination')} repeat others, which run once")

@@ -52,14 +52,20 @@ def make_schema() -> Keys:
     part["allOf"] = [{"if": {"properties": {TARGET_KEY: {"const": name}}}, "then": _refer(name)} for name in names]
     parameters = {key for name in members["learner"] for key in known[name][KEYS]}
     known["space"]["propertyNames"]["anyOf"][0]["enum"] = sorted(parameters - {TARGET_KEY, "defaults"})
+    _add_figures(known)
+    for key, note in read_notes([CONF / ROOT_FILE]).items():
+        known[EXPERIMENT][KEYS][key]["description"] = note
+    return schema
+
+
+def _add_figures(known: Keys) -> None:
+    """Add the names of figures to the definitions, and the arguments of those that are shipped."""
     known["figure"]["enum"] += [name for names in read_listing(FIGURE_LIST) for name in names]
     for name, (class_name, _) in FIGURES.items():
         arguments: Keys = {"type": ["object", "null"], "additionalProperties": False, KEYS: {}}
         known["figure_arguments"][KEYS][name] = arguments
-        _add_keys(arguments[KEYS], {}, _find_class(f"{FIGURE_PACKAGE}.{class_name}", FIGURE_LIST), {}, known)
-    for key, note in read_notes([CONF / ROOT_FILE]).items():
-        known[EXPERIMENT][KEYS][key]["description"] = note
-    return schema
+        found = _find_class(f"{FIGURE_PACKAGE}.{class_name}", FIGURE_LIST)
+        _add_keys(arguments[KEYS], {}, found, {}, known)
 
 
 def _refer(name: str) -> Keys:
